@@ -1,0 +1,1 @@
+"""Audit, repair and learn rankings whose exposure is provably fair for every query."""

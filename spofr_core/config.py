@@ -1,0 +1,56 @@
+"""Strict settings: unknown fields are refused, and a refusal is one readable `ConfigError`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from spofr_core.errors import ConfigError
+
+_UNION_BRANCH = re.compile(r"(float|int|str|bool|none|function-.*|(dict|list|tuple)\[.*)$")
+"""Parts of pydantic's location that name the branch of a union rather than a field."""
+
+
+class StrictModel(BaseModel):
+    """Base of every settings object: keyword-only, immutable, no unknown fields, no NaN.
+
+    A bad value raises `ConfigError` with the field, the value seen and what is allowed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, arbitrary_types_allowed=True)
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise ConfigError(_sentence(type(self), error)) from error
+
+    @classmethod
+    def from_dict(cls, settings: dict[str, Any]) -> Self:
+        """Build from a plain dict, such as one read from JSON or YAML."""
+        return cls(**settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain, JSON-able dict; `from_dict` reads it back."""
+        return self.model_dump(mode="json")
+
+
+def _sentence(model: type[BaseModel], error: ValidationError) -> str:
+    """The first complaint of pydantic as one sentence in the words of this package."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"] if not _UNION_BRANCH.match(str(part)))
+    allowed = ", ".join(model.model_fields)
+    if first["type"] == "extra_forbidden":
+        close = difflib.get_close_matches(field, list(model.model_fields), n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        return f"{model.__name__} has no setting {field!r}; it takes: {allowed}.{hint}"
+    if first["type"] == "missing":
+        return f"{model.__name__} needs the setting {field!r}; it takes: {allowed}."
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "value_error":
+        return f"{model.__name__}: {message}"
+    message = message[0].lower() + message[1:]
+    return f"{model.__name__}: {field!r} is {first['input']!r}: {message}."

@@ -1,0 +1,6 @@
+"""What a ranking dataset is, and how it gets in."""
+
+from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.groups import GroupSpec
+
+__all__ = ["GroupSpec", "RankingDataset", "Splits"]

@@ -1,0 +1,414 @@
+"""`RankingDataset`: queries with their lists of items, as flat arrays with offsets."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spofr_core.data.rows import rows_of
+from spofr_core.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from spofr_core.data.groups import GroupSpec
+
+FloatArray = npt.NDArray[np.float64]
+
+_PER_ITEM = ("item_ids", "groups", "relevance", "score", "features", "clicks", "positions", "propensities")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RankingDataset:
+    """Lists of items, one per query, with groups and whatever else is known about the items.
+
+    Immutable: the arrays are read-only, and every change gives a new dataset. Query q owns the rows
+    ``offsets[q]:offsets[q + 1]`` of all arrays with one entry per item.
+
+    Parameters
+    ----------
+    query_ids : array of shape (Q,)
+        Ids as given: strings stay strings, integers stay integers.
+    offsets : array of shape (Q + 1,)
+        First row of each query, and the number of rows at the end.
+    item_ids : array of shape (N,)
+        Ids as given.
+    groups : array of shape (N,)
+        Code of each item's group: an index into `group_names`.
+    group_names : tuple of str
+        Names of the groups. A name may have no item here (in a slice, for example).
+    relevance : array of shape (N,), optional
+        Non-negative labels. In a click dataset: the inverse-propensity labels.
+    score : array of shape (N,), optional
+        What the items are ranked by, higher is better. Ranks are kept here with their sign changed.
+    features : array of shape (N, F), optional
+        Inputs of a learned scorer.
+    feature_names : tuple of str
+        One name per feature.
+    clicks, positions, propensities : array of shape (N,), optional
+        Of logged lists: clicked or not, the position shown (1 is the top), the probability of being examined.
+    notes : tuple of str
+        What the reader wants known: guesses, ties, clipping, lonely groups. A slice keeps them.
+    excluded : mapping of str to int
+        How much was left out when the data came in, by reason. A slice keeps it.
+    group_spec : GroupSpec, optional
+        How the groups were made, with the thresholds and names found: read a test part with it.
+    """
+
+    query_ids: npt.NDArray[Any]
+    offsets: npt.NDArray[np.int64]
+    item_ids: npt.NDArray[Any]
+    groups: npt.NDArray[np.int32]
+    group_names: tuple[str, ...]
+    relevance: FloatArray | None = None
+    score: FloatArray | None = None
+    features: FloatArray | None = None
+    feature_names: tuple[str, ...] = ()
+    clicks: FloatArray | None = None
+    positions: npt.NDArray[np.int64] | None = None
+    propensities: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    group_spec: GroupSpec | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "query_ids", _read_only(self.query_ids, None))
+        put(self, "offsets", _read_only(self.offsets, np.int64))
+        put(self, "item_ids", _read_only(self.item_ids, None))
+        put(self, "groups", _read_only(self.groups, np.int32))
+        put(self, "positions", _read_only(self.positions, np.int64))
+        for name in ("relevance", "score", "features", "clicks", "propensities"):
+            put(self, name, _read_only(getattr(self, name), np.float64))
+        put(self, "group_names", tuple(str(name) for name in self.group_names))
+        put(self, "feature_names", self._checked_feature_names())
+        put(self, "notes", tuple(self.notes))
+        put(self, "excluded", MappingProxyType(dict(self.excluded)))
+        self._check()
+
+    def _checked_feature_names(self) -> tuple[str, ...]:
+        width = 0 if self.features is None else self.features.shape[-1]
+        names = tuple(self.feature_names) or tuple(str(k) for k in range(1, width + 1))
+        if len(names) != width:
+            raise DataError(
+                f"There are {len(names)} feature names for {width} features: give one name per feature."
+            )
+        return names
+
+    def _check(self) -> None:
+        """Shapes and ranges; everything here is cheap."""
+        if self.query_ids.ndim != 1 or self.offsets.shape != (len(self.query_ids) + 1,):
+            raise DataError(
+                f"'offsets' has shape {self.offsets.shape} for {len(self.query_ids)} queries: "
+                "it needs one entry per query and the number of rows at the end."
+            )
+        if self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 1):
+            raise DataError("'offsets' must start at 0 and increase: every query has at least one item.")
+        rows = int(self.offsets[-1])
+        for name in _PER_ITEM:
+            array = getattr(self, name)
+            if array is not None and (len(array) != rows or array.ndim != (2 if name == "features" else 1)):
+                raise DataError(
+                    f"{name!r} has shape {array.shape}, but 'offsets' ends at {rows} rows.", column=name
+                )
+        if len(set(self.group_names)) != len(self.group_names):
+            raise DataError(f"Group names must differ from each other, got {list(self.group_names)}.")
+        if rows and (self.groups.min() < 0 or self.groups.max() >= len(self.group_names)):
+            raise DataError(
+                f"Group codes run from {self.groups.min()} to {self.groups.max()}, "
+                f"but there are {len(self.group_names)} group names.",
+                column="groups",
+            )
+        for name in ("relevance", "score", "features", "clicks", "propensities"):
+            self._check_finite(name)
+        self._check_sign("relevance", minimum=0.0, allowed="zero or more")
+        self._check_sign("positions", minimum=1, allowed="1 (the top) or more")
+        if self.propensities is not None and rows:
+            self._check_sign("propensities", minimum=np.finfo(float).tiny, allowed="above 0")
+
+    def _check_finite(self, name: str) -> None:
+        array = getattr(self, name)
+        # A sum is finite only if all terms are (or huge ones overflow): one pass without a temporary.
+        if array is None or np.isfinite(np.sum(array)):
+            return
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            row = int(bad[0, 0])
+            raise DataError(
+                f"'{name}' holds {array[tuple(bad[0])]} at {self._place(row)}: only finite numbers can be used.",
+                column=name,
+                row=row + 1,
+            )
+
+    def _check_sign(self, name: str, *, minimum: float, allowed: str) -> None:
+        array = getattr(self, name)
+        if array is None or array.size == 0 or array.min() >= minimum:
+            return
+        row = int(np.argmax(array < minimum))
+        raise DataError(
+            f"'{name}' is {array[row]} at {self._place(row)}: it must be {allowed}.", column=name, row=row + 1
+        )
+
+    def _place(self, row: int) -> str:
+        query = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        return f"query {_plain(self.query_ids[query])!r}, item {_plain(self.item_ids[row])!r}"
+
+    # -- sizes ---------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Number of queries."""
+        return len(self.query_ids)
+
+    @property
+    def n_items(self) -> int:
+        """Number of rows: items summed over the lists."""
+        return int(self.offsets[-1])
+
+    @property
+    def n_groups(self) -> int:
+        """Number of group names."""
+        return len(self.group_names)
+
+    @property
+    def list_lengths(self) -> npt.NDArray[np.int64]:
+        """Items of each query, shape (Q,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def group_sizes(self) -> dict[str, int]:
+        """Rows of each group, by name."""
+        counts = np.bincount(self.groups, minlength=self.n_groups)
+        return {name: int(count) for name, count in zip(self.group_names, counts, strict=True)}
+
+    @property
+    def query_of_item(self) -> npt.NDArray[np.int64]:
+        """Position of the query that each row belongs to, shape (N,)."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.list_lengths)
+
+    def __repr__(self) -> str:
+        known = [
+            name
+            for name in ("relevance", "score", "clicks", "propensities")
+            if getattr(self, name) is not None
+        ]
+        if self.features is not None:
+            known.append(f"{self.features.shape[1]} features")
+        return (
+            f"RankingDataset({len(self):,} queries, {self.n_items:,} items, groups {list(self.group_names)}"
+            f"{', ' if known else ''}{', '.join(known)})"
+        )
+
+    # -- parts ---------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: int | slice | Sequence[int] | npt.NDArray[Any]) -> RankingDataset:
+        """The queries at these positions, as a dataset: an int, a slice, a mask or an array of positions."""
+        if isinstance(key, slice):
+            start, stop, step = key.indices(len(self))
+            if step == 1:
+                return self._rows_between(start, max(start, stop))
+            return self._take(np.arange(start, stop, step, dtype=np.int64))
+        if isinstance(key, (int, np.integer)):
+            position = self._position(int(key))
+            return self._rows_between(position, position + 1)
+        return self._take(self._positions(key))
+
+    def __iter__(self) -> Iterator[RankingDataset]:
+        """One dataset per query."""
+        return (self[position] for position in range(len(self)))
+
+    def query(self, query_id: object) -> RankingDataset:
+        """The one query with this id. Raises `DataError` when there is none."""
+        position = self._position_by_id.get(query_id)
+        if position is None:
+            known = ", ".join(repr(_plain(name)) for name in self.query_ids[:5])
+            raise DataError(f"There is no query {query_id!r}; the first ids are {known}.", column="query_ids")
+        return self[position]
+
+    @cached_property
+    def _position_by_id(self) -> dict[object, int]:
+        return {name: position for position, name in enumerate(self.query_ids.tolist())}
+
+    def _position(self, key: int) -> int:
+        if not -len(self) <= key < len(self):
+            raise IndexError(f"query {key} of {len(self)}")
+        return key % len(self)
+
+    def _positions(self, key: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        wanted = np.asarray(key)
+        if wanted.dtype == bool:
+            if wanted.shape != (len(self),):
+                raise IndexError(f"a mask of shape {wanted.shape} for {len(self)} queries")
+            return np.flatnonzero(wanted).astype(np.int64)
+        if wanted.size == 0:
+            return np.zeros(0, dtype=np.int64)
+        if wanted.ndim != 1 or not np.issubdtype(wanted.dtype, np.integer):
+            raise TypeError("queries are chosen by an int, a slice, a mask or a list of positions")
+        if wanted.min() < -len(self) or wanted.max() >= len(self):
+            raise IndexError(f"positions {wanted.min()}..{wanted.max()} of {len(self)} queries")
+        return np.where(wanted < 0, wanted + len(self), wanted).astype(np.int64)
+
+    def _rows_between(self, first: int, last: int) -> RankingDataset:
+        rows = slice(int(self.offsets[first]), int(self.offsets[last]))
+        offsets = self.offsets[first : last + 1] - self.offsets[first]
+        return self._with_rows(self.query_ids[first:last], offsets, rows)
+
+    def _take(self, queries: npt.NDArray[np.int64]) -> RankingDataset:
+        rows, offsets = rows_of(self.offsets, queries)
+        return self._with_rows(self.query_ids[queries], offsets, rows)
+
+    def _with_rows(
+        self,
+        query_ids: npt.NDArray[Any],
+        offsets: npt.NDArray[np.int64],
+        rows: slice | npt.NDArray[np.int64],
+    ) -> RankingDataset:
+        arrays = {name: getattr(self, name) for name in _PER_ITEM}
+        part = {name: None if array is None else array[rows] for name, array in arrays.items()}
+        return replace(self, query_ids=query_ids, offsets=offsets, **part)
+
+    def split(self, *, train: float = 0.6, validation: float = 0.2, seed: int = 0) -> Splits:
+        """Split by query at random: all items of a query land in the same part.
+
+        Parameters
+        ----------
+        train, validation : float
+            Shares of the queries; the test part is the rest.
+        seed : int
+            Seed of the shuffle. Within a part the queries keep their order.
+        """
+        if train <= 0 or validation < 0 or train + validation > 1 + 1e-12:
+            raise DataError(
+                f"Shares train={train} and validation={validation} cannot be: train must be above 0, "
+                "validation 0 or more, and their sum at most 1."
+            )
+        order = np.random.default_rng(seed).permutation(len(self))
+        first = round(train * len(self))
+        second = round((train + validation) * len(self))
+        wanted = (True, validation > 0, train + validation < 1 - 1e-12)
+        parts = [np.sort(order[a:b]) for a, b in ((0, first), (first, second), (second, len(self)))]
+        if any(need and not len(part) for need, part in zip(wanted, parts, strict=True)):
+            raise DataError(
+                f"{len(self)} queries are too few for shares train={train}, validation={validation}: "
+                "a part would be empty. Give other shares, or more queries."
+            )
+        return Splits(train=self[parts[0]], validation=self[parts[1]], test=self[parts[2]])
+
+    # -- changes -------------------------------------------------------------------------------------
+
+    def with_scores(self, scores: npt.ArrayLike) -> RankingDataset:
+        """The same data, ranked by these scores: shape (N,), higher is better."""
+        return replace(self, score=np.asarray(scores, dtype=np.float64))
+
+    def with_groups(
+        self,
+        groups: npt.ArrayLike,
+        group_names: Sequence[str] | None = None,
+        *,
+        group_spec: GroupSpec | None = None,
+    ) -> RankingDataset:
+        """The same data with other groups.
+
+        Parameters
+        ----------
+        groups : array of shape (N,)
+            Codes into `group_names`; without `group_names` the labels themselves.
+        group_names : sequence of str, optional
+            Names of the codes. Without it they are the sorted distinct labels.
+        group_spec : GroupSpec, optional
+            How these groups were made.
+        """
+        given = np.asarray(groups)
+        if group_names is None:
+            labels, given = np.unique(given, return_inverse=True)
+            group_names = [str(label) for label in labels.tolist()]
+        return replace(self, groups=given, group_names=tuple(group_names), group_spec=group_spec)
+
+    def with_notes(self, *notes: str) -> RankingDataset:
+        """The same data with these notes added."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    # -- out and back --------------------------------------------------------------------------------
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per item: query_id, item_id, group, then what is known, then the features.
+
+        `from_frame` reads it back. A feature whose name is one of the fixed ones is prefixed "feature:".
+        """
+        from spofr_core.data.frames import to_frame
+
+        return to_frame(self)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> RankingDataset:
+        """Read a frame with the columns of `to_frame`; columns of any other name are features.
+
+        For frames with names of their own, use `read_dataset(frame, query=..., item=...)`.
+        """
+        from spofr_core.data.frames import from_frame
+
+        return from_frame(frame)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over the content (not over notes, exclusions or the way the groups were made)."""
+        digest = hashlib.sha256()
+        for name in ("query_ids", "offsets", *_PER_ITEM):
+            array = getattr(self, name)
+            digest.update(f"{name}:{'absent' if array is None else array.shape};".encode())
+            if array is not None:
+                digest.update(_content(array))
+        for names in (self.group_names, self.feature_names):
+            digest.update(repr(names).encode())
+        return digest.hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that the arrays are read-only on the other side too.
+        state = {f.name: getattr(self, f.name) for f in fields(self)} | {"excluded": dict(self.excluded)}
+        return _rebuild, (state,)
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """The three parts of a dataset; they share no query (the bundled ones share no person or page either)."""
+
+    train: RankingDataset
+    validation: RankingDataset
+    test: RankingDataset
+
+    def __repr__(self) -> str:
+        return f"Splits(train={self.train!r},\n       validation={self.validation!r},\n       test={self.test!r})"
+
+
+def _rebuild(state: dict[str, Any]) -> RankingDataset:
+    return RankingDataset(**state)
+
+
+def _read_only(array: Any, dtype: Any) -> Any:
+    """The array as a read-only view: whoever gave it can still write to their own."""
+    if array is None:
+        return None
+    view = np.asarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def _content(array: npt.NDArray[Any]) -> bytes:
+    """Bytes that depend on the values, not on how wide a string array happens to be."""
+    if array.dtype.kind in "biuf":
+        return np.ascontiguousarray(array).tobytes()
+    values = array.tolist()
+    if all(isinstance(value, str) for value in values):
+        return "\x00".join(values).encode("utf-8", "surrogatepass")
+    return "\x00".join(map(repr, values)).encode("utf-8", "surrogatepass")
+
+
+def _plain(value: Any) -> Any:
+    """A numpy scalar as the Python value it stands for, so that messages read well."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,43 @@
+"""Flat rows and queries: which rows belong together, and how to gather them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+
+def offsets_of(codes: npt.NDArray[np.integer[Any]], n_queries: int) -> tuple[IntArray, IntArray | None]:
+    """Offsets of the queries, and the stable row order that makes their rows contiguous.
+
+    Parameters
+    ----------
+    codes : array of shape (N,)
+        Query of each row, coded 0..n_queries-1 in order of first appearance.
+    n_queries : int
+        Number of queries.
+
+    Returns
+    -------
+    offsets : array of shape (n_queries + 1,)
+        Query q is rows ``offsets[q]:offsets[q + 1]`` once the order is applied.
+    order : array of shape (N,) or None
+        Row order to apply; None when the rows are contiguous already.
+    """
+    offsets = np.zeros(n_queries + 1, dtype=np.int64)
+    np.cumsum(np.bincount(codes, minlength=n_queries), out=offsets[1:])
+    if codes.size < 2 or bool(np.all(codes[1:] >= codes[:-1])):
+        return offsets, None
+    return offsets, np.argsort(codes, kind="stable").astype(np.int64, copy=False)
+
+
+def rows_of(offsets: IntArray, queries: IntArray) -> tuple[IntArray, IntArray]:
+    """Row numbers of the given queries, query by query, and the offsets of the gathered rows."""
+    lengths = np.diff(offsets)[queries]
+    gathered = np.zeros(len(queries) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=gathered[1:])
+    shift = np.repeat(offsets[queries] - gathered[:-1], lengths)
+    return np.arange(gathered[-1], dtype=np.int64) + shift, gathered

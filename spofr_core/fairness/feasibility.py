@@ -1,0 +1,156 @@
+"""Which deltas can be had at all: the smallest feasible one, and the largest that still matters.
+
+The totals (E_g) that rankings of a list can reach form the base polytope of a polymatroid: with vcum[k] the sum of the k
+largest exposures, any set S of groups with n_S items gets at most vcum[n_S] and at least V - vcum[n - n_S]. Because these
+limits depend on S through its size alone, the 2^G conditions reduce to one per size, found by a knapsack over groups.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from spofr_core.fairness.exposure import FloatArray
+from spofr_core.fairness.notions import Fairness, Terms
+
+ROUNDING = 1e-12
+"""Relative slack of feasibility checks: what floating point loses in sums of exposures."""
+
+
+def feasible(fairness: Fairness, terms: Terms) -> NDArray[np.bool_]:
+    """Whether each list has a policy that satisfies its bounds.
+
+    Bounds lo_g <= E_g <= hi_g can be met if and only if, for every set S of groups, sum_S lo_g <= vcum[n_S] and
+    sum_S hi_g >= V - vcum[n - n_S].
+    """
+    if fairness.notion != "merit":
+        return np.ones(len(terms.composition), dtype=np.bool_)  # the uniform policy has every e_g = e
+    lower, upper = terms.total_bounds()
+    return np.asarray(_feasible(terms.composition.sizes, lower, upper, _largest_first(fairness, terms)))
+
+
+def smallest_delta(fairness: Fairness, terms: Terms) -> FloatArray:
+    """Smallest delta, the same for all groups, that each list can satisfy.
+
+    Zero for the exposure and gap notions. For merit, with m_S = sum over S of n_g mu_g V / n,
+
+    delta_min = max(0, max over S of (m_S - mu vcum[n_S]) / n_S and (mu (V - vcum[n - n_S]) - m_S) / n_S).
+    """
+    if fairness.notion != "merit":
+        return np.zeros(len(terms.composition))
+    sizes = terms.composition.sizes
+    mu = np.where(terms.composition.applicable, terms.scale[:, 0], 0.0)
+    claims = np.where(terms.constrained, sizes * terms.target, 0.0)
+    return np.asarray(_smallest_delta(sizes, claims, mu, _largest_first(fairness, terms)))
+
+
+def largest_delta(fairness: Fairness, terms: Terms) -> FloatArray:
+    """Delta of each list above which nothing is forbidden any more.
+
+    Group g moves furthest when it takes its n_g best, or its n_g worst, positions; the larger of the two violations,
+    over groups, is the list's largest possible one. Zero where the notion does not apply.
+    """
+    sizes, lengths = terms.composition.sizes, terms.composition.lengths
+    vector = np.sort(fairness.position_bias.vector(int(lengths.max(initial=0))))[::-1]
+    if _is_prefix_sorted(fairness, len(vector)):
+        cumulated = np.concatenate([[0.0], np.cumsum(vector)])
+        best = cumulated[sizes]
+        worst = cumulated[lengths][:, None] - cumulated[lengths[:, None] - sizes]
+    else:
+        best, worst = _extremes_of_unsorted(fairness, sizes, lengths)
+    per_item = np.maximum(sizes, 1)
+    reach = np.maximum(
+        np.abs(terms.scale * best / per_item - terms.target),
+        np.abs(terms.scale * worst / per_item - terms.target),
+    )
+    return np.asarray(np.where(terms.constrained, reach, 0.0).max(axis=1, initial=0.0))
+
+
+def _is_prefix_sorted(fairness: Fairness, n: int) -> bool:
+    return bool(np.all(np.diff(fairness.position_bias.vector(n)) <= 0))
+
+
+def _extremes_of_unsorted(
+    fairness: Fairness, sizes: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray]:
+    """Best and worst totals when the vector increases somewhere, so that each length has its own order."""
+    best, worst = np.zeros(sizes.shape), np.zeros(sizes.shape)
+    for n in np.unique(lengths):
+        rows = lengths == n
+        cumulated = np.concatenate([[0.0], np.cumsum(np.sort(fairness.position_bias.vector(int(n)))[::-1])])
+        best[rows] = cumulated[sizes[rows]]
+        worst[rows] = cumulated[n] - cumulated[n - sizes[rows]]
+    return best, worst
+
+
+def _largest_first(fairness: Fairness, terms: Terms) -> FloatArray:
+    """Row n holds vcum[0..n] of a list of n items: the sums of its k largest exposures."""
+    longest = int(terms.composition.lengths.max(initial=0))
+    vector = fairness.position_bias.vector(longest)
+    if _is_prefix_sorted(fairness, longest):
+        cumulated = np.concatenate([[0.0], np.cumsum(vector)])
+        return np.broadcast_to(cumulated, (longest + 1, longest + 1))
+    table = np.zeros((longest + 1, longest + 1))
+    for n in range(1, longest + 1):
+        table[n, 1 : n + 1] = np.cumsum(np.sort(vector[:n])[::-1])
+    return table
+
+
+@njit(cache=True)
+def _extreme_sums(
+    sizes: NDArray[np.int64], amounts: FloatArray, n: int, sign: float
+) -> FloatArray:  # pragma: no cover
+    """best[k] = largest sum of sign * amounts over sets of present groups with exactly k items, -inf if there is none."""
+    best = np.full(n + 1, -np.inf)
+    best[0] = 0.0
+    for g in range(sizes.shape[0]):
+        if sizes[g] == 0:
+            continue
+        for k in range(n, sizes[g] - 1, -1):
+            candidate = best[k - sizes[g]] + sign * amounts[g]
+            if candidate > best[k]:
+                best[k] = candidate
+    return best
+
+
+@njit(parallel=True, cache=True)
+def _feasible(
+    sizes: NDArray[np.int64], lower: FloatArray, upper: FloatArray, vcum: FloatArray
+) -> NDArray[np.bool_]:  # pragma: no cover
+    """The conditions of `feasible`, list by list."""
+    answer = np.ones(sizes.shape[0], dtype=np.bool_)
+    for q in prange(sizes.shape[0]):
+        n = sizes[q].sum()
+        total = vcum[n, n]
+        slack = ROUNDING * (1.0 + total)
+        most_asked = _extreme_sums(sizes[q], lower[q], n, 1.0)
+        least_allowed = _extreme_sums(sizes[q], upper[q], n, -1.0)
+        for k in range(1, n + 1):
+            if most_asked[k] > vcum[n, k] + slack:
+                answer[q] = False
+            if -least_allowed[k] < total - vcum[n, n - k] - slack:
+                answer[q] = False
+    return answer
+
+
+@njit(parallel=True, cache=True)
+def _smallest_delta(
+    sizes: NDArray[np.int64], claims: FloatArray, mu: FloatArray, vcum: FloatArray
+) -> FloatArray:  # pragma: no cover
+    """The closed form of `smallest_delta`, list by list."""
+    smallest = np.zeros(sizes.shape[0])
+    for q in prange(sizes.shape[0]):
+        n = sizes[q].sum()
+        if mu[q] <= 0.0:
+            continue
+        most = _extreme_sums(sizes[q], claims[q], n, 1.0)
+        least = _extreme_sums(sizes[q], claims[q], n, -1.0)
+        found = 0.0
+        for k in range(1, n + 1):
+            if most[k] == -np.inf:
+                continue
+            found = max(found, (most[k] - mu[q] * vcum[n, k]) / k)
+            found = max(found, (mu[q] * (vcum[n, n] - vcum[n, n - k]) + least[k]) / k)
+        smallest[q] = found
+    return smallest

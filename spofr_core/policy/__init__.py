@@ -1,0 +1,1 @@
+"""The fair-ranking programme, its solvers, and the policies that they return."""
