@@ -3,7 +3,6 @@
 from spofr_core.fairness.composition import Composition
 from spofr_core.fairness.exposure import Discount, PositionBias, is_nonincreasing
 from spofr_core.fairness.feasibility import feasible, largest_delta, smallest_delta
-
 from spofr_core.fairness.merits import MeritVariant, group_merits
 from spofr_core.fairness.notions import Fairness, Notion, Terms
 

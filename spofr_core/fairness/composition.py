@@ -25,9 +25,7 @@ class Composition:
     group_names: tuple[str, ...]
 
     @classmethod
-    def of(
-        cls, codes: NDArray[np.int32], offsets: NDArray[np.int64], group_names: tuple[str, ...]
-    ) -> Composition:
+    def of(cls, codes: NDArray[np.int32], offsets: NDArray[np.int64], group_names: tuple[str, ...]) -> Composition:
         """Count the groups of the flat array `codes`, list q being `offsets[q]:offsets[q + 1]`."""
         n_lists, n_groups = len(offsets) - 1, len(group_names)
         cell = np.repeat(np.arange(n_lists, dtype=np.int64) * n_groups, np.diff(offsets))

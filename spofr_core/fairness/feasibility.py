@@ -1,8 +1,9 @@
 """Which deltas can be had at all: the smallest feasible one, and the largest that still matters.
 
-The totals (E_g) that rankings of a list can reach form the base polytope of a polymatroid: with vcum[k] the sum of the k
-largest exposures, any set S of groups with n_S items gets at most vcum[n_S] and at least V - vcum[n - n_S]. Because these
-limits depend on S through its size alone, the 2^G conditions reduce to one per size, found by a knapsack over groups.
+The totals (E_g) that rankings of a list can reach form the base polytope of a polymatroid: with vcum[k] the sum of
+the k largest exposures, any set S of groups with n_S items gets at most vcum[n_S] and at least V - vcum[n - n_S].
+Because these limits depend on S through its size alone, the 2^G conditions reduce to one per size, found by a
+knapsack over groups.
 """
 
 from __future__ import annotations
@@ -98,10 +99,8 @@ def _largest_first(fairness: Fairness, terms: Terms) -> FloatArray:
 
 
 @njit(cache=True)
-def _extreme_sums(
-    sizes: NDArray[np.int64], amounts: FloatArray, n: int, sign: float
-) -> FloatArray:  # pragma: no cover
-    """best[k] = largest sum of sign * amounts over sets of present groups with exactly k items, -inf if there is none."""
+def _extreme_sums(sizes: NDArray[np.int64], amounts: FloatArray, n: int, sign: float) -> FloatArray:  # pragma: no cover
+    """best[k] = largest sum of sign * amounts over sets of present groups with k items in all; -inf without one."""
     best = np.full(n + 1, -np.inf)
     best[0] = 0.0
     for g in range(sizes.shape[0]):

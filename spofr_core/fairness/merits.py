@@ -20,8 +20,8 @@ def group_merits(data: RankingDataset, *, variant: MeritVariant = "mean") -> dic
     data : RankingDataset
         The training part, with relevance labels (true ones, or inverse-propensity ones from clicks).
     variant : {"mean", "list-sum"}
-        "mean": mean label of the group's items over all lists. "list-sum": mean over lists of the SUM of the group's labels,
-        which the released SPOFR code uses; it grows with the group's size and can favour the other group.
+        "mean": mean label of the group's items over all lists. "list-sum": mean over lists of the SUM of the group's
+        labels, which the released SPOFR code uses; it grows with the group's size and can favour the other group.
 
     Raises
     ------
@@ -31,16 +31,12 @@ def group_merits(data: RankingDataset, *, variant: MeritVariant = "mean") -> dic
     if variant not in ("mean", "list-sum"):
         raise ConfigError(f"'variant' must be one of ['mean', 'list-sum'], got {variant!r}.")
     if data.relevance is None:
-        raise DataError(
-            "Merits are computed from relevance labels, and this dataset has none; map a relevance column."
-        )
+        raise DataError("Merits are computed from relevance labels, and this dataset has none; map a relevance column.")
     n_groups = len(data.group_names)
     sums = np.bincount(data.groups, weights=data.relevance, minlength=n_groups)
     counts = np.bincount(data.groups, minlength=n_groups)
     raw = sums / np.maximum(counts, 1) if variant == "mean" else sums / len(data)
     mean = float(counts @ raw / counts.sum())
     if mean <= 0:
-        raise DataError(
-            "Merits cannot be computed: every relevance label is 0; give lists with relevant items."
-        )
+        raise DataError("Merits cannot be computed: every relevance label is 0; give lists with relevant items.")
     return {name: float(merit / mean) for name, merit in zip(data.group_names, raw, strict=True)}

@@ -171,9 +171,7 @@ class Fairness(StrictModel):
         present = composition.present.sum(axis=1)
         if np.any(present > 2):
             query = int(np.argmax(present > 2))
-            names = [
-                n for n, here in zip(composition.group_names, composition.present[query], strict=True) if here
-            ]
+            names = [n for n, here in zip(composition.group_names, composition.present[query], strict=True) if here]
             raise ConfigError(
                 f"The gap notion compares two groups, but list {query} has {len(names)} of them "
                 f"({', '.join(names[:5])}); use notion='exposure', which takes any number."
