@@ -97,9 +97,7 @@ class RankingDataset:
         width = 0 if self.features is None else self.features.shape[-1]
         names = tuple(self.feature_names) or tuple(str(k) for k in range(1, width + 1))
         if len(names) != width:
-            raise DataError(
-                f"There are {len(names)} feature names for {width} features: give one name per feature."
-            )
+            raise DataError(f"There are {len(names)} feature names for {width} features: give one name per feature.")
         return names
 
     def _check(self) -> None:
@@ -115,9 +113,7 @@ class RankingDataset:
         for name in _PER_ITEM:
             array = getattr(self, name)
             if array is not None and (len(array) != rows or array.ndim != (2 if name == "features" else 1)):
-                raise DataError(
-                    f"{name!r} has shape {array.shape}, but 'offsets' ends at {rows} rows.", column=name
-                )
+                raise DataError(f"{name!r} has shape {array.shape}, but 'offsets' ends at {rows} rows.", column=name)
         if len(set(self.group_names)) != len(self.group_names):
             raise DataError(f"Group names must differ from each other, got {list(self.group_names)}.")
         if rows and (self.groups.min() < 0 or self.groups.max() >= len(self.group_names)):
@@ -193,11 +189,8 @@ class RankingDataset:
         return np.repeat(np.arange(len(self), dtype=np.int64), self.list_lengths)
 
     def __repr__(self) -> str:
-        known = [
-            name
-            for name in ("relevance", "score", "clicks", "propensities")
-            if getattr(self, name) is not None
-        ]
+        optional = ("relevance", "score", "clicks", "propensities")
+        known = [name for name in optional if getattr(self, name) is not None]
         if self.features is not None:
             known.append(f"{self.features.shape[1]} features")
         return (
@@ -270,7 +263,7 @@ class RankingDataset:
         rows: slice | npt.NDArray[np.int64],
     ) -> RankingDataset:
         arrays = {name: getattr(self, name) for name in _PER_ITEM}
-        part = {name: None if array is None else array[rows] for name, array in arrays.items()}
+        part: dict[str, Any] = {name: None if a is None else a[rows] for name, a in arrays.items()}
         return replace(self, query_ids=query_ids, offsets=offsets, **part)
 
     def split(self, *, train: float = 0.6, validation: float = 0.2, seed: int = 0) -> Splits:
@@ -383,7 +376,8 @@ class Splits:
     test: RankingDataset
 
     def __repr__(self) -> str:
-        return f"Splits(train={self.train!r},\n       validation={self.validation!r},\n       test={self.test!r})"
+        parts = (f"{name}={getattr(self, name)!r}" for name in ("train", "validation", "test"))
+        return "Splits(" + ",\n       ".join(parts) + ")"
 
 
 def _rebuild(state: dict[str, Any]) -> RankingDataset:

@@ -28,7 +28,7 @@ def to_frame(data: RankingDataset) -> pd.DataFrame:
     columns: dict[str, Any] = {
         "query_id": np.repeat(data.query_ids, data.list_lengths),
         "item_id": data.item_ids,
-        "group": pd.Categorical.from_codes(data.groups.tolist(), categories=list(data.group_names)),
+        "group": pd.Categorical.from_codes(data.groups, categories=pd.Index(data.group_names)),
     }
     for column, name in _KNOWN.items():
         array = getattr(data, name)
@@ -54,13 +54,15 @@ def from_frame(frame: pd.DataFrame) -> RankingDataset:
     if order is not None:
         frame = frame.iloc[order]
     groups = frame["group"].astype("category")
-    known = {name: frame[column].to_numpy() for column, name in _KNOWN.items() if column in frame.columns}
+    known: dict[str, Any] = {
+        name: frame[column].to_numpy() for column, name in _KNOWN.items() if column in frame.columns
+    }
     feature_columns = [name for name in frame.columns if name not in _FIXED]
     return RankingDataset(
         query_ids=_ids(query_ids),
         offsets=offsets,
         item_ids=_ids(frame["item_id"]),
-        groups=groups.cat.codes.to_numpy(),
+        groups=groups.cat.codes.to_numpy(dtype=np.int32),
         group_names=tuple(groups.cat.categories),
         features=frame[feature_columns].to_numpy(dtype=np.float64) if feature_columns else None,
         feature_names=tuple(str(name).removeprefix(_PREFIX) for name in feature_columns),
