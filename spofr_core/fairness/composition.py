@@ -42,7 +42,7 @@ class Composition:
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """Items in each list."""
-        return self.sizes.sum(axis=1)
+        return np.asarray(self.sizes.sum(axis=1), dtype=np.int64)
 
     @cached_property
     def present(self) -> NDArray[np.bool_]:
@@ -52,4 +52,4 @@ class Composition:
     @cached_property
     def applicable(self) -> NDArray[np.bool_]:
         """Lists with two groups or more; in the others there is nobody to be fair between."""
-        return self.present.sum(axis=1) >= 2
+        return np.asarray(self.present.sum(axis=1) >= 2)

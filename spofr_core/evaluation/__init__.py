@@ -1,0 +1,20 @@
+"""Audits and measures: per query first, aggregates second."""
+
+from spofr_core.evaluation.audit import AuditResult, audit
+from spofr_core.evaluation.intervals import bootstrap_mean, wilson
+from spofr_core.evaluation.measures import dcg, group_exposure, ideal_dcg, ndcg, pairwise_disparity
+from spofr_core.evaluation.table import TOLERANCE, QueryTable
+
+__all__ = [
+    "TOLERANCE",
+    "AuditResult",
+    "QueryTable",
+    "audit",
+    "bootstrap_mean",
+    "dcg",
+    "group_exposure",
+    "ideal_dcg",
+    "ndcg",
+    "pairwise_disparity",
+    "wilson",
+]

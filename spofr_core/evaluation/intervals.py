@@ -1,0 +1,91 @@
+"""Confidence intervals: Wilson for shares, bootstrap for means, order statistics for quantiles."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+from scipy import stats
+
+FloatArray = NDArray[np.float64]
+Interval = tuple[float, float]
+
+CONFIDENCE = 0.95
+RESAMPLES = 1000
+
+
+def wilson(successes: int, trials: int, *, confidence: float = CONFIDENCE) -> Interval | None:
+    """Wilson score interval of a share; None without a trial.
+
+    (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), which stays inside [0, 1] and is honest at 0 % and 100 %.
+    """
+    if trials == 0:
+        return None
+    lower, upper = wilson_many(np.array([successes]), trials, confidence=confidence)
+    return float(lower[0]), float(upper[0])
+
+
+def wilson_many(
+    successes: NDArray[np.int64], trials: int, *, confidence: float = CONFIDENCE
+) -> tuple[FloatArray, FloatArray]:
+    """`wilson` for many shares out of the same number of trials."""
+    z = float(stats.norm.ppf(0.5 + confidence / 2))
+    share = successes / trials
+    centre = share + z * z / (2 * trials)
+    half = z * np.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    scale = 1 + z * z / trials
+    return np.maximum((centre - half) / scale, 0.0), np.minimum((centre + half) / scale, 1.0)
+
+
+def bootstrap_mean(
+    values: FloatArray, *, seed: int, confidence: float = CONFIDENCE, resamples: int = RESAMPLES
+) -> Interval | None:
+    """Percentile bootstrap interval of the mean over queries; None without a value."""
+    if len(values) == 0:
+        return None
+    means = _resampled_means(np.ascontiguousarray(values), resamples, np.uint64(seed))
+    tail = (1 - confidence) / 2
+    lower, upper = np.quantile(means, [tail, 1 - tail])
+    return float(lower), float(upper)
+
+
+def quantile_interval(ordered: FloatArray, level: float, *, confidence: float = CONFIDENCE) -> Interval | None:
+    """Bootstrap percentile interval of a quantile, exact: no resampling is needed.
+
+    The number of draws below the level-quantile in a resample of size n is Binomial(n, level), so the percentiles of the
+    resampled quantile are order statistics at that distribution's percentiles. `ordered` is sorted ascending.
+    """
+    n = len(ordered)
+    if n == 0:
+        return None
+    tail = (1 - confidence) / 2
+    low, high = stats.binom.ppf([tail, 1 - tail], n, level)
+    return float(ordered[int(max(low - 1, 0))]), float(ordered[int(min(high, n - 1))])
+
+
+@njit(cache=True)
+def _mix(state: np.uint64) -> np.uint64:  # pragma: no cover
+    """splitmix64: a stream of independent numbers from a counter, so that threads do not change the result."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
+
+
+@njit(parallel=True, cache=True)
+def _resampled_means(values: FloatArray, resamples: int, seed: np.uint64) -> FloatArray:  # pragma: no cover
+    n = len(values)
+    means = np.empty(resamples)
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    for r in prange(resamples):
+        state = _mix(seed + golden * np.uint64(r + 1))
+        total = 0.0
+        for _ in range((n + 1) // 2):
+            state += golden
+            random = _mix(state)
+            # The two halves of a 64-bit number, each scaled to 0..n-1 by multiply and shift.
+            total += values[np.int64(((random >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))]
+            total += values[np.int64(((random & np.uint64(0xFFFFFFFF)) * np.uint64(n)) >> np.uint64(32))]
+        if n % 2:
+            total -= values[np.int64(((random & np.uint64(0xFFFFFFFF)) * np.uint64(n)) >> np.uint64(32))]
+        means[r] = total / n
+    return means
