@@ -1,0 +1,47 @@
+"""Intervals against other libraries and against their own definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spofr_core.evaluation.intervals import bootstrap_mean, quantile_interval, wilson
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 10), (10, 10), (3, 10), (1432, 1500), (1, 1)])
+def test_wilson_against_scipy(successes, trials):
+    expected = stats.binomtest(successes, trials).proportion_ci(0.95, method="wilson")
+    assert wilson(successes, trials) == pytest.approx((expected.low, expected.high))
+
+
+def test_no_trial_no_interval():
+    assert wilson(0, 0) is None
+    assert bootstrap_mean(np.zeros(0), seed=0) is None
+    assert quantile_interval(np.zeros(0), 0.5) is None
+
+
+@pytest.mark.parametrize("n", [200, 201])
+def test_bootstrap_against_scipy(n):
+    values = np.random.default_rng(1).exponential(size=n)
+    expected = stats.bootstrap((values,), np.mean, n_resamples=5000, method="percentile", rng=2).confidence_interval
+    low, high = bootstrap_mean(values, seed=0, resamples=5000)
+    width = expected.high - expected.low
+    assert low == pytest.approx(expected.low, abs=0.06 * width)
+    assert high == pytest.approx(expected.high, abs=0.06 * width)
+
+
+def test_bootstrap_is_seeded():
+    values = np.random.default_rng(1).normal(size=50)
+    assert bootstrap_mean(values, seed=3) == bootstrap_mean(values, seed=3)
+    assert bootstrap_mean(values, seed=3) != bootstrap_mean(values, seed=4)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_quantile_interval_against_resampling(level):
+    rng = np.random.default_rng(5)
+    ordered = np.sort(rng.normal(size=400))
+    resampled = np.quantile(rng.choice(ordered, (4000, 400)), level, axis=1, method="inverted_cdf")
+    expected = np.quantile(resampled, [0.025, 0.975])
+    rank = np.searchsorted(ordered, quantile_interval(ordered, level))
+    np.testing.assert_allclose(rank, np.searchsorted(ordered, expected), atol=3)
