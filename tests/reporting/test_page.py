@@ -1,0 +1,156 @@
+"""The report: well formed, escaped, complete, and the same numbers as the summary."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from spofr_core.evaluation import audit
+from spofr_core.fairness import Fairness, group_merits
+from spofr_core.reporting import Provenance, audit_html, verdict
+from spofr_core.reporting.svg import exposure_chart, share_chart, thinned, ticks, violation_chart
+from tests.evaluation.lists import dataset, random_dataset
+
+HOSTILE = ("<script>alert('g')</script>", '"><img src=x onerror=alert(1)>', "'&amp;{{7*7}}</style>")
+VOID = {"meta", "rect", "circle", "line", "path", "polygon", "br"}
+
+
+class Reader(HTMLParser):
+    """Collects text and tags, and checks that what is opened is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert tag in VOID or self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data + "\n"
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    assert reader.open == []
+    return reader
+
+
+def test_the_report_says_what_the_summary_says():
+    result = audit(random_dataset(3, n_queries=60), Fairness(delta=0.05))
+    given = Provenance(source="lists.csv", fingerprint="ab" * 32, command="spofr audit lists.csv", python="audit(data)")
+    page = read(audit_html(result, provenance=given))
+    summary = result.summary
+    assert verdict(summary) + "." in page.text
+    for said in (
+        summary["definition"],
+        summary["formula"],
+        summary["position_bias"],
+        "lists.csv",
+        "spofr audit lists.csv",
+    ):
+        assert said in page.text
+    assert "sha256:" + "ab" * 32 in page.text
+    assert summary["queries"]["not_applicable"] > 0
+    assert "nobody to be fair between" in page.text
+    assert "What this does not show" in page.text
+    for worst in summary["worst"]:
+        assert worst["query"] in page.text
+
+
+def test_the_report_needs_nothing_but_itself():
+    page = read(audit_html(audit(random_dataset(3), Fairness(delta=0.05))))
+    assert not any(tag in ("script", "link", "img", "iframe") for tag, _ in page.tags)
+    assert not any("src" in attrs or "href" in attrs for _, attrs in page.tags)
+
+
+def test_hostile_names_stay_text():
+    data = dataset([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]], [HOSTILE, HOSTILE], names=HOSTILE)
+    data = type(data)(**{**vars_of(data), "query_ids": np.array(HOSTILE[:2], dtype=object)})
+    provenance = Provenance(source=HOSTILE[0], command=HOSTILE[1], python=HOSTILE[2])
+    html = audit_html(audit(data, Fairness(delta=0.01)), provenance=provenance)
+    page = read(html)
+    assert not any(tag in ("script", "img") for tag, _ in page.tags)
+    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
+    assert html.count("</style>") == 1
+    for name in HOSTILE:
+        assert name in page.text
+
+
+def vars_of(data):
+    return {
+        name: getattr(data, name) for name in ("query_ids", "offsets", "item_ids", "groups", "group_names", "score")
+    }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [random_dataset(0)[0:0], dataset([[1.0, 2.0]], ["aa"]), dataset([[1.0]], ["a"]), dataset([[2.0, 1.0]], ["ab"])],
+    ids=["no queries", "one group", "one item", "two items"],
+)
+def test_small_audits_have_a_report_too(data):
+    result = audit(data, Fairness(delta=0.1))
+    page = read(audit_html(result))
+    assert verdict(result.summary) + "." in page.text
+
+
+def test_infeasible_queries_are_listed_with_the_delta_that_would_do():
+    data = random_dataset(5, n_queries=80)
+    result = audit(data, Fairness(delta=0.0, notion="merit", merits={**group_merits(data), "a": 9.0}))
+    infeasible = result.summary["infeasible"]
+    assert infeasible["count"] > 10
+    page = read(audit_html(result))
+    assert f"The 10 hardest of {infeasible['count']:,}." in page.text
+    assert infeasible["queries"][0]["query"] in page.text
+
+
+def test_delta_per_group_is_named_in_the_report():
+    page = read(audit_html(audit(random_dataset(3), Fairness(delta={"a": 0.1, "b": 0.05, "c": 0.2}))))
+    assert "delta by group (a 0.1, b 0.05, c 0.2)" in page.text
+
+
+def test_the_share_chart_marks_the_exact_share_even_of_a_thinned_curve():
+    deltas = np.linspace(0, 1, 5000)
+    shares = np.arange(1, 5001) / 5000
+    assert "delta 0.5: 50.0 %" in share_chart(deltas, shares, 0.5, 1.0)
+    assert "delta 0.1: 0.0 %" in share_chart(np.array([0.2]), np.array([1.0]), 0.1, 1.0)
+
+
+def test_bars_are_as_long_as_their_values():
+    page = read(exposure_chart(["a", "b"], [0.1, 0.2], 0.15))
+    widths = [float(attrs["width"]) for tag, attrs in page.tags if tag == "rect"]
+    assert widths[1] == pytest.approx(2 * widths[0], abs=0.2)
+    assert "33 % below" in page.text
+    assert "33 % above" in page.text
+
+
+def test_violation_bars_stand_at_their_values():
+    page = read(violation_chart(["a"], np.array([[-0.1], [-0.1], [0.1]]), None))
+    bars = [(float(a["x"]), float(a["height"])) for tag, a in page.tags if tag == "rect"]
+    assert len(bars) == 2
+    assert bars[0][0] < bars[1][0]
+    assert bars[0][1] == pytest.approx(2 * bars[1][1], abs=0.2)
+
+
+def test_ticks_are_round_and_cover_the_range():
+    assert ticks(0, 1, 4) == [0, 0.25, 0.5, 0.75, 1.0]
+    assert ticks(-0.1, 0.1, 4) == [-0.1, -0.05, 0, 0.05, 0.1]
+    assert ticks(2, 2) == [2]
+
+
+def test_a_thinned_curve_keeps_its_ends():
+    xs, ys = thinned(np.arange(10_000.0), np.arange(10_000.0))
+    assert len(xs) <= 400
+    assert (xs[0], xs[-1], ys[-1]) == (0, 9999, 9999)
