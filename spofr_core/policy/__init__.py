@@ -1,5 +1,38 @@
 """The fair-ranking programme, its solvers, and the policies that they return."""
 
+from spofr_core.policy.api import fair_policies, fair_policy, repair
+from spofr_core.policy.certificate import read_certificates, write_certificates
+from spofr_core.policy.curve import UtilityCurve, utility_curve
+from spofr_core.policy.decompose import Decomposition, decompose
+from spofr_core.policy.policies import Policies
+from spofr_core.policy.policy import Policy
+from spofr_core.policy.programme import LinearConstraint, PreparedLists, Programme, prepare
+from spofr_core.policy.solvers import SOLVERS, Solution, Solver, make_solver
 from spofr_core.policy.sorting import tied_expectation
+from spofr_core.policy.weights import WeightSolver, fair_weights, solve_weights
 
-__all__ = ["tied_expectation"]
+__all__ = [
+    "SOLVERS",
+    "Decomposition",
+    "LinearConstraint",
+    "Policies",
+    "Policy",
+    "PreparedLists",
+    "Programme",
+    "Solution",
+    "Solver",
+    "UtilityCurve",
+    "WeightSolver",
+    "decompose",
+    "fair_policies",
+    "fair_policy",
+    "fair_weights",
+    "make_solver",
+    "prepare",
+    "read_certificates",
+    "repair",
+    "solve_weights",
+    "tied_expectation",
+    "utility_curve",
+    "write_certificates",
+]

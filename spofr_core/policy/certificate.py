@@ -1,0 +1,150 @@
+"""Certificates: all that is needed to check a policy and its optimality without a solver, as plain JSON.
+
+schema 1, one object per list:
+
+========================  ==========================================================================================
+schema                    1
+query                     id of the list (null where it has none)
+fairness, discount        settings as `Fairness.to_dict` and `Discount.to_dict` give them
+deltas                    {group: delta in force}; larger than asked for where the list was relaxed
+relaxed                   null, or the list's smallest feasible delta, which was used instead of the one asked for
+rankings, probabilities   the lottery: item indices from the top down
+bounds                    {group: [lower, upper]} on the group's mean exposure; null for no bound
+multipliers               {group: lambda_g} of the group's total exposure; > 0 lower bound active, < 0 upper bound
+constraint_multipliers    the same for the constraints of one's own, in their order
+utility                   scores' Pi w
+dual_bound                max over rankings of the Lagrangian, minus what the bounds cost
+gap                       dual_bound - utility
+========================  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+import numpy as np
+from pydantic import Field
+
+from spofr_core.config import StrictModel
+from spofr_core.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from spofr_core.policy.policies import Policies
+
+SCHEMA: Literal[1] = 1
+
+
+class CertificateDict(TypedDict):
+    """A certificate as plain values; the fields are described at the top of this module."""
+
+    schema: int
+    query: Any
+    fairness: dict[str, Any]
+    discount: dict[str, Any]
+    deltas: dict[str, float]
+    relaxed: float | None
+    rankings: list[list[int]]
+    probabilities: list[float]
+    bounds: dict[str, list[float | None]]
+    multipliers: dict[str, float]
+    constraint_multipliers: list[float]
+    utility: float
+    dual_bound: float
+    gap: float
+
+
+class Certificate(StrictModel):
+    """A certificate that has been read: every field is there and of its type. Nothing in it is trusted."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    query: int | str | float | bool | None
+    fairness: dict[str, Any]
+    discount: dict[str, Any]
+    deltas: dict[str, float]
+    relaxed: float | None
+    rankings: list[list[int]]
+    probabilities: list[float]
+    bounds: dict[str, tuple[float | None, float | None]]
+    multipliers: dict[str, float]
+    constraint_multipliers: list[float]
+    utility: float
+    dual_bound: float
+    gap: float
+
+
+def certificate_of(policies: Policies, query: int) -> CertificateDict:
+    """The certificate of one list of a batch."""
+    policy = policies[query]
+    if not np.isfinite(policies.solution.bound[query]):
+        raise ConfigError(
+            "These policies were read from a table and carry no multipliers, so there is no proof of optimality "
+            "to write; make them with fair_policies."
+        )
+    multipliers = policies.solution.multipliers[query]
+    names = policies.lists.group_names
+    bound, utility = float(policies.solution.bound[query]), policy.utility
+    return {
+        "schema": SCHEMA,
+        "query": _plain(policy.query) if policies.lists.query_ids is not None else None,
+        "fairness": policies.fairness.to_dict(),
+        "discount": policies.discount.to_dict(),
+        "deltas": policy.deltas,
+        "relaxed": policy.relaxed,
+        "rankings": policy.rankings.tolist(),
+        "probabilities": policy.probabilities.tolist(),
+        "bounds": {name: [_finite(low), _finite(high)] for name, (low, high) in policy.bounds.items()},
+        "multipliers": {name: float(multipliers[names.index(name)]) for name in policy.bounds},
+        "constraint_multipliers": policies.solution.constraint_multipliers.tolist(),
+        "utility": utility,
+        "dual_bound": bound,
+        "gap": bound - utility,
+    }
+
+
+def read_certificate(given: Mapping[str, Any]) -> Certificate:
+    """Check that a certificate can be read at all.
+
+    Raises
+    ------
+    DataError
+        When a field is missing, unknown or of the wrong type.
+    """
+    try:
+        return Certificate(**given)
+    except ConfigError as error:
+        raise DataError(f"The certificate cannot be read: {error}") from error
+
+
+def write_certificates(policies: Policies, path: str | Path) -> None:
+    """Write the certificates of a batch as JSON: {"schema": 1, "certificates": [...]}."""
+    from spofr_core.data.export import write_whole
+
+    content = {"schema": SCHEMA, "certificates": [policy.certificate for policy in policies]}
+    write_whole(path, json.dumps(content, allow_nan=False).encode("utf-8"))
+
+
+def read_certificates(path: str | Path) -> list[dict[str, Any]]:
+    """Read what `write_certificates` wrote, unchecked but for its frame; `verify` takes the list."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"{path} cannot be read as certificates: {error}") from error
+    if (
+        not isinstance(content, dict)
+        or content.get("schema") != SCHEMA
+        or not isinstance(content.get("certificates"), list)
+    ):
+        raise DataError(f'{path} holds no certificates: expected {{"schema": {SCHEMA}, "certificates": [...]}}.')
+    return list(content["certificates"])
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, int | float | str | bool) or value is None else str(value)

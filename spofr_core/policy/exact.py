@@ -1,0 +1,163 @@
+"""The exact solver: the structure of the programme instead of a general linear programme, batched over lists.
+
+Lists with one or two groups go to a chord search over one multiplier, those with more to column generation; both are
+compiled, run the lists in parallel, and return the lottery with its dual. What they do not take goes to GLOP, with a
+note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from spofr_core.errors import ConfigError
+from spofr_core.policy.glop import GlopSolver
+from spofr_core.policy.kernels import many_groups, two_groups
+from spofr_core.policy.programme import FloatArray, IntArray, PreparedLists, Programme
+from spofr_core.policy.solvers import Solution
+
+
+class Workspace:
+    """The arrays that the kernels fill; they hold the last solution of each list, from which the next one starts.
+
+    Parameters
+    ----------
+    lists : PreparedLists
+        The lists that this workspace belongs to. Their bounds may be exchanged (assign to `lists`), their items not.
+    """
+
+    def __init__(self, lists: PreparedLists) -> None:
+        n_lists, n_rankings = len(lists), lists.max_rankings
+        self.lists = lists
+        self.rankings = np.zeros((n_rankings, lists.n_items), dtype=np.int32)
+        self.probabilities = np.zeros((n_lists, n_rankings))
+        self.counts = np.zeros(n_lists, dtype=np.int32)
+        self.multipliers = np.zeros((n_lists, len(lists.group_names)))
+        self.weight = np.zeros(lists.n_items)
+        self.bound = np.zeros(n_lists)
+        self.status = np.zeros(n_lists, dtype=np.int8)
+        self._many = lists.n_present > 2
+        self._all = (np.flatnonzero(~self._many), np.flatnonzero(self._many))
+
+    def start_from(self, solution: Solution) -> None:
+        """Take over an earlier solution of the same lists; one of another size (a fallback's) is left aside."""
+        same_items = solution.rankings.shape[1:] == self.rankings.shape[1:]
+        if same_items and solution.probabilities.shape == self.probabilities.shape:
+            self.rankings[:] = solution.rankings
+            self.probabilities[:] = solution.probabilities
+            self.counts[:] = solution.counts
+
+    def run(self, scores: FloatArray, seed: int, queries: IntArray | None = None) -> IntArray:
+        """Solve the lists, or those named in `queries`, for `scores` (flat, over all lists).
+
+        Returns
+        -------
+        array of int
+            Lists that were not solved to tolerance; their entries must not be used.
+        """
+        if queries is None:
+            few, many = self._all
+        else:
+            is_many = self._many[queries]
+            few, many = queries[~is_many], queries[is_many]
+        if len(few):
+            self._call(two_groups.solve, scores, few, seed)
+        if len(many):
+            self._call(many_groups.solve, scores, many, seed)
+        if queries is None:
+            return np.flatnonzero(self.status)
+        return np.asarray(queries[self.status[queries] != 0])
+
+    def _call(self, kernel: Callable[..., None], scores: FloatArray, queries: IntArray, seed: int) -> None:
+        lists = self.lists
+        kernel(
+            scores,
+            lists.codes,
+            lists.offsets,
+            queries,
+            lists.lower,
+            lists.upper,
+            lists.v,
+            lists.w,
+            np.uint64(seed),
+            True,  # a list with a count of 0 has no last solution and starts cold
+            self.rankings,
+            self.probabilities,
+            self.counts,
+            self.multipliers,
+            self.weight,
+            self.bound,
+            self.status,
+        )
+
+    def solution(self) -> Solution:
+        """What the arrays hold, without copying: run no more on a workspace whose solution is kept."""
+        return Solution(self.rankings, self.probabilities, self.counts, self.multipliers, self.bound, solver="exact")
+
+
+class ExactSolver:
+    """The default solver.
+
+    Parameters
+    ----------
+    fallback : GlopSolver, optional
+        Solves what the kernels do not: vectors that increase somewhere, and lists not solved to tolerance.
+    """
+
+    def __init__(self, fallback: GlopSolver | None = None) -> None:
+        self._fallback = fallback or GlopSolver()
+
+    def solve(self, programme: Programme, warm: Solution | None = None) -> Solution:
+        """Solve every list, starting from `warm` where it is given."""
+        lists = programme.lists
+        if programme.constraints:
+            raise ConfigError(
+                "The exact solver takes bounds on groups only; use solver='glop' for constraints of your own."
+            )
+        if lists.increasing:
+            return replace(self._fallback.solve(programme), notes=(why_glop(lists),))
+        workspace = Workspace(lists)
+        if warm is not None:
+            workspace.start_from(warm)
+        unsolved = workspace.run(programme.scores, programme.seed)
+        solution = workspace.solution()
+        if len(unsolved):
+            solution = _merged(solution, self._fallback.solve_some(programme, unsolved), programme, unsolved)
+        return solution
+
+
+def why_glop(lists: PreparedLists) -> str:
+    """The note on a batch that the exact solver had to pass on."""
+    return (
+        f"Solved by GLOP: the {' and the '.join(lists.increasing)} increases at some position, "
+        "and the exact solver needs vectors that never increase."
+    )
+
+
+def _merged(exact: Solution, other: Solution, programme: Programme, queries: IntArray) -> Solution:
+    """The exact solution with these lists taken from another one."""
+    lists = programme.lists
+    height = max(exact.rankings.shape[0], other.rankings.shape[0])
+    rankings = np.zeros((height, lists.n_items), dtype=np.int32)
+    probabilities = np.zeros((len(lists), height))
+    rankings[: exact.rankings.shape[0]] = exact.rankings
+    probabilities[:, : exact.rankings.shape[0]] = exact.probabilities
+    for q in queries.tolist():
+        rows = slice(lists.offsets[q], lists.offsets[q + 1])
+        rankings[: other.rankings.shape[0], rows] = other.rankings[:, rows]
+        probabilities[q] = 0.0
+        probabilities[q, : other.rankings.shape[0]] = other.probabilities[q]
+    for mine, theirs in (
+        (exact.counts, other.counts),
+        (exact.multipliers, other.multipliers),
+        (exact.bound, other.bound),
+    ):
+        mine[queries] = theirs[queries]
+    first = ", ".join(repr(lists.query_name(q)) for q in queries[:5].tolist())
+    note = (
+        f"{len(queries)} of {len(lists)} lists were solved by GLOP because the exact solver did not reach "
+        f"its tolerance: {first}{', ...' if len(queries) > 5 else ''}."
+    )
+    return replace(exact, rankings=rankings, probabilities=probabilities, notes=(note,))

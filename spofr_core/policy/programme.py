@@ -1,0 +1,350 @@
+"""The fair-ranking programme of a batch of lists, free of any solver.
+
+For each list, with y its scores, w the discount and v the position bias:
+
+    maximise  y' Pi w   over doubly stochastic Pi,   lower_g <= E_g <= upper_g,   E_g = sum over items of g of (Pi v)_i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from spofr_core.errors import ConfigError, DataError, InfeasibleFairness
+from spofr_core.fairness import (
+    Composition,
+    Discount,
+    Fairness,
+    Terms,
+    feasible,
+    is_nonincreasing,
+    smallest_delta,
+)
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+OnInfeasible = Literal["raise", "relax"]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedLists:
+    """All of the programme but the scores: groups, bounds and vectors of a batch of lists, checked and feasible.
+
+    Training keeps one of these and solves it for new scores at every step. Made by `prepare`; picklable.
+
+    Attributes
+    ----------
+    codes : (N,) int32
+        Group of each item, an index into `group_names`.
+    offsets : (Q + 1,) int64
+        List q is `offsets[q]:offsets[q + 1]`.
+    fairness, discount
+        What was asked for.
+    terms : Terms
+        The notion per list and group, with the delta in force (raised in relaxed lists).
+    lower, upper : (Q, G) float
+        Bounds on each group's total exposure; infinite where nothing is asked.
+    v, w : (n_max,) float
+        Position bias and discount; a list of n items uses the first n.
+    query_ids : sequence, optional
+        Names of the lists; without them a list is named by its place in the batch.
+    relaxed : dict of int to float
+        Lists whose delta was raised, with the smallest delta that each of them can satisfy.
+    """
+
+    codes: npt.NDArray[np.int32]
+    group_names: tuple[str, ...]
+    offsets: IntArray
+    fairness: Fairness
+    discount: Discount
+    terms: Terms
+    lower: FloatArray
+    upper: FloatArray
+    v: FloatArray
+    w: FloatArray
+    query_ids: Sequence[Any] | npt.NDArray[Any] | None = None
+    relaxed: Mapping[int, float] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Number of lists."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_items(self) -> int:
+        """Items summed over the lists."""
+        return int(self.offsets[-1])
+
+    @property
+    def sizes(self) -> IntArray:
+        """(Q, G): items of each group in each list."""
+        return self.terms.composition.sizes
+
+    @cached_property
+    def n_present(self) -> IntArray:
+        """(Q,): groups with an item in the list."""
+        return np.asarray(np.count_nonzero(self.sizes, axis=1), dtype=np.int64)
+
+    @cached_property
+    def max_rankings(self) -> int:
+        """Rankings that an optimal vertex of any list may need: one more than its groups."""
+        return int(self.n_present.max(initial=1)) + 1
+
+    @cached_property
+    def increasing(self) -> tuple[str, ...]:
+        """Names of the vectors that increase somewhere, which the exact solver does not take."""
+        named = (("position bias", self.v), ("discount", self.w))
+        return tuple(name for name, vector in named if not is_nonincreasing(vector))
+
+    def query_name(self, q: int) -> Any:
+        """The id of list q, or its place where it has none."""
+        if self.query_ids is None:
+            return q
+        name = self.query_ids[q]
+        return name.item() if isinstance(name, np.generic) else name
+
+    def with_fairness(self, fairness: Fairness, *, on_infeasible: OnInfeasible = "raise") -> PreparedLists:
+        """The same lists under another delta, notion or position bias."""
+        terms, relaxed = feasible_terms(fairness, self.terms.composition, on_infeasible, self.query_name)
+        lower, upper = terms.total_bounds()
+        v = fairness.position_bias.vector(len(self.w))
+        return replace(self, fairness=fairness, terms=terms, lower=lower, upper=upper, v=v, relaxed=relaxed)
+
+
+def prepare(
+    groups: npt.ArrayLike,
+    offsets: npt.ArrayLike,
+    fairness: Fairness,
+    *,
+    discount: Discount | Sequence[float] | FloatArray | None = None,
+    group_names: Sequence[str] | None = None,
+    query_ids: Sequence[Any] | npt.NDArray[Any] | None = None,
+    on_infeasible: OnInfeasible = "raise",
+) -> PreparedLists:
+    """Check a batch of lists and write out its bounds.
+
+    Parameters
+    ----------
+    groups : (N,) labels
+        Any labels; groups are named by their text and numbered in sorted order. With `group_names`: codes into it.
+    offsets : (Q + 1,) int
+        List q is `offsets[q]:offsets[q + 1]`.
+    fairness : Fairness
+    discount : Discount or vector, optional
+        DCG by default.
+    group_names : sequence of str, optional
+    query_ids : sequence, optional
+        Used in messages and tables.
+    on_infeasible : {"raise", "relax"}
+        What to do with a list that has no policy within its bounds: raise an error, or lift its delta to the smallest
+        feasible one and say so in `relaxed`.
+
+    Raises
+    ------
+    DataError, ConfigError
+        When the input cannot be used.
+    InfeasibleFairness
+        When a list has no policy within its bounds and `on_infeasible` is "raise".
+    """
+    if not isinstance(fairness, Fairness):
+        raise ConfigError(
+            f"'fairness' must be a Fairness, got {type(fairness).__name__}; for example Fairness(delta=0.05)."
+        )
+    codes, names = group_codes(groups, group_names)
+    places = checked_offsets(offsets, len(codes))
+    if query_ids is not None and len(query_ids) != len(places) - 1:
+        raise DataError(f"There are {len(query_ids)} query ids for {len(places) - 1} lists; give one per list.")
+    chosen = Discount() if discount is None else Discount.coerce(discount)
+    longest = int(np.diff(places).max(initial=0))
+    composition = Composition.of(codes, places, names)
+
+    def name_of(q: int) -> Any:
+        return q if query_ids is None else query_ids[q]
+
+    terms, relaxed = feasible_terms(fairness, composition, on_infeasible, name_of)
+    lower, upper = terms.total_bounds()
+    return PreparedLists(
+        codes=codes,
+        group_names=names,
+        offsets=places,
+        fairness=fairness,
+        discount=chosen,
+        terms=terms,
+        lower=lower,
+        upper=upper,
+        v=fairness.position_bias.vector(longest),
+        w=chosen.vector(longest),
+        query_ids=query_ids,
+        relaxed=relaxed,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LinearConstraint:
+    """A condition of one's own on a policy: lower <= <matrix, Pi> <= upper, <A, Pi> = sum over i, j of A_ij Pi_ij.
+
+    Attributes
+    ----------
+    matrix : (n, n) float
+        Coefficient of each item (row) at each position (column).
+    lower, upper : float
+        Infinite where there is no limit.
+    """
+
+    matrix: FloatArray
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def __post_init__(self) -> None:
+        matrix = np.array(self.matrix, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ConfigError(f"The matrix of a constraint has shape {matrix.shape}; give one of (n, n).")
+        if not np.all(np.isfinite(matrix)):
+            i, j = np.argwhere(~np.isfinite(matrix))[0]
+            raise ConfigError(f"The matrix of a constraint holds {matrix[i, j]} at item {i}, position {j + 1}.")
+        if not self.lower <= self.upper:
+            raise ConfigError(
+                f"A constraint has lower {self.lower:g} and upper {self.upper:g}; lower must not exceed upper."
+            )
+        object.__setattr__(self, "matrix", matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class Programme:
+    """A batch to solve: prepared lists, their scores, and the seed that breaks ties.
+
+    Raises
+    ------
+    DataError
+        When a score is missing or not finite.
+    ConfigError
+        When a constraint does not fit its list.
+    """
+
+    lists: PreparedLists
+    scores: FloatArray
+    seed: int = 0
+    constraints: tuple[LinearConstraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", checked_scores(self.scores, self.lists))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise ConfigError(f"'seed' is {self.seed!r}; give an integer >= 0.")
+        if self.constraints and len(self.lists) != 1:
+            raise ConfigError("Constraints of one's own are for one list at a time: call fair_policy for each list.")
+        for constraint in self.constraints:
+            if len(constraint.matrix) != self.lists.n_items:
+                raise ConfigError(
+                    f"The matrix of a constraint has shape {constraint.matrix.shape}, "
+                    f"but the list has {self.lists.n_items} items."
+                )
+
+
+def feasible_terms(
+    fairness: Fairness, composition: Composition, on_infeasible: OnInfeasible, name_of: Any
+) -> tuple[Terms, dict[int, float]]:
+    """The notion written out, with delta raised to max(delta_g, min_delta) where nothing less will do."""
+    if on_infeasible not in ("raise", "relax"):
+        raise ConfigError(f"'on_infeasible' must be one of ['raise', 'relax'], got {on_infeasible!r}.")
+    terms = fairness.terms(composition)
+    impossible = np.flatnonzero(~feasible(fairness, terms))
+    if not len(impossible):
+        return terms, {}
+    smallest = smallest_delta(fairness, terms)
+    if on_infeasible == "raise":
+        q = int(impossible[0])
+        others = f" ({len(impossible)} of {len(composition)} lists are like this)" if len(composition) > 1 else ""
+        raise InfeasibleFairness(
+            f"No policy of query {name_of(q)!r} satisfies delta = {_delta_text(fairness)} "
+            f"under the {fairness.notion!r} notion; its smallest feasible delta is {smallest[q]:.6g}{others}. "
+            "Ask for a larger delta, or use on_infeasible='relax' to let those lists have their smallest one.",
+            query=name_of(q),
+            min_delta=float(smallest[q]),
+        )
+    delta = np.array(terms.delta)
+    delta[impossible] = np.maximum(delta[impossible], smallest[impossible, None])
+    return replace(terms, delta=delta), {int(q): float(smallest[q]) for q in impossible}
+
+
+def _delta_text(fairness: Fairness) -> str:
+    return str(fairness.delta) if isinstance(fairness.delta, dict) else f"{fairness.delta:g}"
+
+
+def group_codes(
+    groups: npt.ArrayLike, group_names: Sequence[str] | None = None
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """Codes of arbitrary labels and the names of the codes, in the sorted order of the labels."""
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise DataError(f"'groups' has shape {labels.shape}; give one label per item.", column="groups")
+    if group_names is not None:
+        return _checked_codes(labels, tuple(str(name) for name in group_names))
+    if labels.dtype.kind not in "biuSU":
+        missing = np.array([label is None or label != label for label in labels.tolist()], dtype=bool)
+        if missing.any():
+            raise DataError(
+                f"The group of item {int(np.argmax(missing))} is missing; give every item a group.", column="groups"
+            )
+        if labels.dtype.kind != "f":
+            labels = np.array([str(label) for label in labels.tolist()])
+    unique, codes = np.unique(labels, return_inverse=True)
+    return codes.astype(np.int32), tuple(str(name) for name in unique.tolist())
+
+
+def _checked_codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    if labels.dtype.kind not in "iu":
+        raise DataError("With group_names, 'groups' holds integer codes into it.", column="groups")
+    if labels.size and (labels.min() < 0 or labels.max() >= len(names)):
+        raise DataError(
+            f"Group codes run from {labels.min()} to {labels.max()}, but there are {len(names)} group names.",
+            column="groups",
+        )
+    return np.array(labels, dtype=np.int32), names
+
+
+def checked_offsets(offsets: npt.ArrayLike, n_items: int) -> IntArray:
+    """Offsets that start at 0, increase, and end at the number of items."""
+    given = np.asarray(offsets)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) == 0:
+        raise DataError("'offsets' must be a vector of integers: the first item of each list, and the end of the last.")
+    places = np.array(given, dtype=np.int64)
+    steps = np.diff(places)
+    if places[0] != 0:
+        raise DataError(f"'offsets' starts at {places[0]}; the first list must start at item 0.")
+    if np.any(steps < 1):
+        q = int(np.argmax(steps < 1))
+        raise DataError(
+            f"'offsets' goes from {places[q]} to {places[q + 1]} at list {q}; every list needs at least one item."
+        )
+    if places[-1] != n_items:
+        raise DataError(f"'offsets' ends at {places[-1]}, but there are {n_items} items.")
+    return places
+
+
+def checked_scores(scores: npt.ArrayLike, lists: PreparedLists) -> FloatArray:
+    """Finite scores, one per item, as a contiguous writeable vector of doubles."""
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"'scores' holds something that is not a number ({error}).", column="scores") from error
+    if values.ndim != 1 or len(values) != lists.n_items:
+        raise DataError(
+            f"'scores' has shape {values.shape}, but there are {lists.n_items} items; give one score per item.",
+            column="scores",
+        )
+    finite = np.isfinite(values)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        q = int(np.searchsorted(lists.offsets, row, side="right")) - 1
+        raise DataError(
+            f"The score of query {lists.query_name(q)!r}, item {row - int(lists.offsets[q])} is {values[row]}; "
+            "only finite numbers can be ranked.",
+            column="scores",
+            row=row + 1,
+        )
+    return np.require(values, np.float64, ["C", "W"])

@@ -1,0 +1,190 @@
+"""Policies as a long table, and back: query_id, ranking, probability, position, item_id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from spofr_core.data import RankingDataset
+from spofr_core.data.export import original, write_csv
+from spofr_core.errors import DataError
+from spofr_core.fairness import Discount, Fairness
+from spofr_core.policy.policies import Policies
+from spofr_core.policy.programme import prepare
+from spofr_core.policy.solvers import Solution
+
+COLUMNS = ("query_id", "ranking", "probability", "position", "item_id")
+MAX_RANKINGS = 10_000
+"""Of one list; a table that names a later ranking is refused rather than given memory."""
+
+
+def to_frame(policies: Policies) -> pd.DataFrame:
+    """A row per position of each ranking; rankings and positions count from 1, lists keep their order."""
+    lists, solution = policies.lists, policies.solution
+    lengths = np.diff(lists.offsets)
+    owner = np.repeat(np.arange(len(lists)), lengths)
+    position = np.arange(lists.n_items) - np.repeat(lists.offsets[:-1], lengths)
+    shown = np.arange(solution.rankings.shape[0])[:, None] < solution.counts[owner][None, :]
+    ranking, row = np.nonzero(shown)
+    order = np.lexsort((position[row], ranking, owner[row]))
+    ranking, row = ranking[order], row[order]
+    query = owner[row]
+    item = lists.offsets[query] + solution.rankings[ranking, row]
+    names = np.arange(len(lists)) if lists.query_ids is None else np.asarray(lists.query_ids)
+    return pd.DataFrame(
+        {
+            "query_id": names[query],
+            "ranking": ranking + 1,
+            "probability": solution.probabilities[query, ranking],
+            "position": position[row] + 1,
+            "item_id": policies.item_ids[item],
+        }
+    )
+
+
+def from_frame(
+    frame: pd.DataFrame, data: RankingDataset, fairness: Fairness, *, discount: Discount | None = None
+) -> Policies:
+    """Read the long table of policies for the lists of `data`.
+
+    A position that the table leaves out holds item -1, a probability that differs between the rows of one ranking is
+    NaN, and a list that the table leaves out has no rankings, so that `verify` can tell what is wrong with each list.
+    Only what cannot be understood is refused.
+
+    Raises
+    ------
+    DataError
+        When a column is missing, or a row names a query or item that is not in the data, or a place that no list has.
+    """
+    missing = [name for name in COLUMNS if name not in frame.columns]
+    if missing:
+        raise DataError(
+            f"The table of policies has no column {missing[0]!r}; it needs {', '.join(COLUMNS)}.", column=missing[0]
+        )
+    lists = prepare(
+        data.groups,
+        data.offsets,
+        fairness,
+        discount=discount,
+        group_names=data.group_names,
+        query_ids=data.query_ids,
+        on_infeasible="relax",
+    )
+    query = _places(frame["query_id"], data.query_ids, "query_id")
+    ranking = _counted(frame, "ranking", MAX_RANKINGS * np.ones(len(frame), dtype=np.int64))
+    position = _counted(frame, "position", np.diff(data.offsets)[query])
+    probability = _numbers(frame, "probability")
+    item = _items(frame["item_id"], query, data)
+
+    height = int(ranking.max(initial=0)) + 1
+    rankings = np.full((height, data.n_items), -1, dtype=np.int32)
+    rankings[ranking, data.offsets[query] + position] = item
+    low, high = np.full((len(lists), height), np.inf), np.full((len(lists), height), -np.inf)
+    np.minimum.at(low, (query, ranking), probability)
+    np.maximum.at(high, (query, ranking), probability)
+    named = high > -np.inf
+    counts = np.where(named.any(axis=1), height - np.argmax(named[:, ::-1], axis=1), 0).astype(np.int32)
+    repeated = np.zeros((len(lists), height), dtype=np.int64)
+    np.add.at(repeated, (query, ranking), 1)
+    whole = repeated == np.diff(data.offsets)[:, None]  # rows too many overwrite each other: not one ranking
+    probabilities = np.where(named & (low == high) & whole, low, np.where(named, np.nan, 0.0))
+    unknown = np.full((len(lists), len(lists.group_names)), np.nan)
+    solution = Solution(rankings, probabilities, counts, unknown, np.full(len(lists), np.nan), solver="table")
+    scores = np.zeros(data.n_items) if data.score is None else np.array(data.score)
+    return Policies(lists, scores, solution, data.item_ids)
+
+
+def write_table(policies: Policies, path: str | Path) -> None:
+    """Write the long table; the ending of the path chooses .parquet or .csv."""
+    target = Path(path)
+    if target.suffix == ".parquet":
+        target.parent.mkdir(parents=True, exist_ok=True)
+        to_frame(policies).to_parquet(target, index=False)
+    elif target.suffix == ".csv":
+        write_csv(to_frame(policies), target)
+    else:
+        raise DataError(f"{target} ends in {target.suffix!r}; policies are written as .parquet or .csv.")
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read a table that `write_table` wrote, with ids as text."""
+    target = Path(path)
+    try:
+        if target.suffix == ".parquet":
+            return pd.read_parquet(target)
+        if target.suffix == ".csv":
+            frame = pd.read_csv(
+                target, dtype={"query_id": str, "item_id": str}, keep_default_na=False, float_precision="round_trip"
+            )
+            for name in ("query_id", "item_id"):
+                if name in frame.columns:
+                    frame[name] = [original(cell) for cell in frame[name]]
+            return frame
+    except (OSError, ValueError) as error:
+        raise DataError(f"{target} cannot be read as a table of policies: {error}") from error
+    raise DataError(f"{target} ends in {target.suffix!r}; policies are read from .parquet or .csv.")
+
+
+def _places(column: pd.Series[Any], ids: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
+    """Place of each id among `ids`, compared as text."""
+    index = pd.Index([str(value) for value in ids.tolist()])
+    texts = pd.Index([str(value) for value in column.tolist()])
+    if index.has_duplicates:
+        raise DataError(f"Two queries of the data have the same id as text ({index[index.duplicated()][0]!r}).")
+    places = index.get_indexer(texts)
+    if (places < 0).any():
+        row = int(np.argmax(places < 0))
+        raise DataError(
+            f"{name} {texts[row]!r} in row {row + 1} of the table is not in the data.", column=name, row=row + 1
+        )
+    return np.asarray(places, dtype=np.int64)
+
+
+def _items(column: pd.Series[Any], query: npt.NDArray[np.int64], data: RankingDataset) -> npt.NDArray[np.int64]:
+    """Index of each item within its list; ids are unique within a list only."""
+    owners = np.repeat(np.arange(len(data)), data.list_lengths)
+    known = pd.MultiIndex.from_arrays([owners, [str(value) for value in data.item_ids.tolist()]])
+    texts = [str(value) for value in column.tolist()]
+    if known.has_duplicates:
+        row = int(np.argmax(known.duplicated()))
+        raise DataError(
+            f"Query {data.query_ids[owners[row]]!r} has two items of the id {data.item_ids[row]!r}; "
+            "ids must differ within a list."
+        )
+    rows = known.get_indexer(pd.MultiIndex.from_arrays([query, texts]))
+    if (rows < 0).any():
+        row = int(np.argmax(rows < 0))
+        raise DataError(
+            f"Item {texts[row]!r} in row {row + 1} of the table is not in the list of query "
+            f"{data.query_ids[query[row]]!r}.",
+            column="item_id",
+            row=row + 1,
+        )
+    return np.asarray(rows - data.offsets[query], dtype=np.int64)
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> npt.NDArray[np.float64]:
+    try:
+        return np.asarray(frame[name], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"Column {name!r} of the table holds something that is not a number: {error}", column=name
+        ) from error
+
+
+def _counted(frame: pd.DataFrame, name: str, most: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """A column that counts 1..most, from 0."""
+    values = _numbers(frame, name)
+    wrong = ~((values >= 1) & (values <= most) & (values == np.floor(values)))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"{name} is {frame[name].iloc[row]} in row {row + 1} of the table; it counts from 1 to {most[row]} here.",
+            column=name,
+            row=row + 1,
+        )
+    return values.astype(np.int64) - 1

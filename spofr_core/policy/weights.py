@@ -1,0 +1,121 @@
+"""The light path of training: the expected discount of every item under the fair policy, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from spofr_core.data.rows import rows_of
+from spofr_core.errors import DataError
+from spofr_core.fairness import Discount, Fairness
+from spofr_core.policy.exact import Workspace
+from spofr_core.policy.expectation import expectation
+from spofr_core.policy.glop import GlopSolver
+from spofr_core.policy.programme import (
+    FloatArray,
+    IntArray,
+    OnInfeasible,
+    PreparedLists,
+    Programme,
+    checked_scores,
+    prepare,
+)
+
+
+class WeightSolver:
+    """(Pi w)_i of every item for ever new scores of the same lists.
+
+    Keeps the last solution of each list and starts from it, so one solver per training set, kept over all epochs, is
+    the fastest use; batches name the lists that they hold.
+
+    Parameters
+    ----------
+    lists : PreparedLists
+        From `prepare`: groups, bounds and vectors, written out once.
+    """
+
+    def __init__(self, lists: PreparedLists) -> None:
+        self.lists = lists
+        self._workspace = Workspace(lists)
+        self._glop = GlopSolver()
+        self._scores = np.zeros(lists.n_items)
+
+    def rebind(self, lists: PreparedLists) -> None:
+        """Solve under other bounds of the same lists (`PreparedLists.with_fairness`) from now on."""
+        self.lists = self._workspace.lists = lists
+
+    def __call__(self, scores: FloatArray, *, seed: int = 0, queries: IntArray | None = None) -> FloatArray:
+        """Solve all lists, or some.
+
+        Parameters
+        ----------
+        scores : (N,) float
+            Flat scores of the lists solved, in their order.
+        seed : int
+            Breaks ties.
+        queries : (K,) int, optional
+            The lists that the scores belong to, each at most once; all of them by default.
+
+        Returns
+        -------
+        (N,) float
+            Pi w of the same items. The gradient of the optimal utility in the scores.
+        """
+        if queries is None:
+            self._scores = checked_scores(scores, self.lists)
+            self._solve(seed, None)
+            return self._workspace.weight.copy()
+        rows, _ = rows_of(self.lists.offsets, queries)
+        if scores.shape != rows.shape or not np.all(np.isfinite(scores)):
+            raise DataError(
+                f"Scores of shape {scores.shape} for {len(rows)} items, {int(np.sum(~np.isfinite(scores)))} of them "
+                "not finite; give one finite score per item of the named lists.",
+                column="scores",
+            )
+        self._scores[rows] = scores
+        self._solve(seed, queries)
+        return self._workspace.weight[rows]
+
+    def _solve(self, seed: int, queries: IntArray | None) -> None:
+        lists, workspace = self.lists, self._workspace
+        if lists.increasing:
+            unsolved = np.arange(len(lists)) if queries is None else queries
+        else:
+            unsolved = workspace.run(self._scores, seed, queries)
+        if not len(unsolved):
+            return
+        found = self._glop.solve_some(Programme(lists, self._scores, seed), unsolved)
+        weight = expectation(found.rankings, found.probabilities, found.counts, lists.offsets, lists.w)
+        rows, _ = rows_of(lists.offsets, unsolved)
+        workspace.weight[rows] = weight[rows]
+        workspace.counts[unsolved] = 0  # nothing to start from
+
+
+def solve_weights(scores: FloatArray, lists: PreparedLists, *, seed: int = 0) -> FloatArray:
+    """Pi w of every item of prepared lists, solved once."""
+    return WeightSolver(lists)(scores, seed=seed)
+
+
+def fair_weights(
+    scores: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    offsets: npt.ArrayLike,
+    fairness: Fairness,
+    *,
+    discount: Discount | Sequence[float] | None = None,
+    group_names: Sequence[str] | None = None,
+    seed: int = 0,
+    on_infeasible: OnInfeasible = "raise",
+) -> tuple[FloatArray, FloatArray]:
+    """Expected discount (Pi w)_i of every item (N,) and utility of every list (Q,), under the optimal fair policies."""
+    lists = prepare(groups, offsets, fairness, discount=discount, group_names=group_names, on_infeasible=on_infeasible)
+    values = checked_scores(scores, lists)
+    weights = solve_weights(values, lists, seed=seed)
+    return weights, list_sums(values * weights, lists.offsets)
+
+
+def list_sums(values: FloatArray, offsets: IntArray) -> FloatArray:
+    """Sum of a flat array over each list."""
+    return np.add.reduceat(values, offsets[:-1]) if len(offsets) > 1 else np.zeros(0)
