@@ -1,7 +1,29 @@
 """What a ranking dataset is, and how it gets in."""
 
+from spofr_core.data.clicks import IPS, LoggingRanker, fit_logging_ranker, simulate_clicks, with_ips_labels
 from spofr_core.data.dataset import RankingDataset, Splits
 from spofr_core.data.export import write_csv, write_whole
 from spofr_core.data.groups import GroupSpec
+from spofr_core.data.limits import Limits
+from spofr_core.data.partition import PartitionedFolder, first_rows, partition_folder
+from spofr_core.data.reading import TablePreview, preview_table, read_dataset
 
-__all__ = ["GroupSpec", "RankingDataset", "Splits", "write_csv", "write_whole"]
+__all__ = [
+    "IPS",
+    "GroupSpec",
+    "Limits",
+    "LoggingRanker",
+    "PartitionedFolder",
+    "RankingDataset",
+    "Splits",
+    "TablePreview",
+    "first_rows",
+    "fit_logging_ranker",
+    "partition_folder",
+    "preview_table",
+    "read_dataset",
+    "simulate_clicks",
+    "with_ips_labels",
+    "write_csv",
+    "write_whole",
+]

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
-_PER_ITEM = ("item_ids", "groups", "relevance", "score", "features", "clicks", "positions", "propensities")
+_PER_ITEM = (
+    "item_ids", "groups", "relevance", "score", "features", "clicks", "positions", "propensities", "source_rows",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,6 +56,9 @@ class RankingDataset:
         One name per feature.
     clicks, positions, propensities : array of shape (N,), optional
         Of logged lists: clicked or not, the position shown (1 is the top), the probability of being examined.
+    source_rows : array of shape (N,), optional
+        Of drawn lists: the row of the dataset that each item was drawn from. Features that a thousand lists share
+        need not be copied a thousand times.
     notes : tuple of str
         What the reader wants known: guesses, ties, clipping, lonely groups. A slice keeps them.
     excluded : mapping of str to int
@@ -74,6 +79,7 @@ class RankingDataset:
     clicks: FloatArray | None = None
     positions: npt.NDArray[np.int64] | None = None
     propensities: FloatArray | None = None
+    source_rows: npt.NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)
     group_spec: GroupSpec | None = None
@@ -85,6 +91,7 @@ class RankingDataset:
         put(self, "item_ids", _read_only(self.item_ids, None))
         put(self, "groups", _read_only(self.groups, np.int32))
         put(self, "positions", _read_only(self.positions, np.int64))
+        put(self, "source_rows", _read_only(self.source_rows, np.int64))
         for name in ("relevance", "score", "features", "clicks", "propensities"):
             put(self, name, _read_only(getattr(self, name), np.float64))
         put(self, "group_names", tuple(str(name) for name in self.group_names))
@@ -350,9 +357,9 @@ class RankingDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over the content (not over notes, exclusions or the way the groups were made)."""
+        """SHA-256 over the content (not over notes, exclusions, source rows or the way the groups were made)."""
         digest = hashlib.sha256()
-        for name in ("query_ids", "offsets", *_PER_ITEM):
+        for name in ("query_ids", "offsets", *(name for name in _PER_ITEM if name != "source_rows")):
             array = getattr(self, name)
             digest.update(f"{name}:{'absent' if array is None else array.shape};".encode())
             if array is not None:

@@ -62,7 +62,7 @@ def from_frame(frame: pd.DataFrame) -> RankingDataset:
         query_ids=_ids(query_ids),
         offsets=offsets,
         item_ids=_ids(frame["item_id"]),
-        groups=groups.cat.codes.to_numpy(dtype=np.int32),
+        groups=np.asarray(groups.cat.codes, dtype=np.int32),
         group_names=tuple(groups.cat.categories),
         features=frame[feature_columns].to_numpy(dtype=np.float64) if feature_columns else None,
         feature_names=tuple(str(name).removeprefix(_PREFIX) for name in feature_columns),

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import BeforeValidator, Field, model_validator
 
 from spofr_core.config import StrictModel
+from spofr_core.data.limits import Limits
+from spofr_core.errors import DataError
 
 Missing = Literal["error", "own_group", "exclude"]
+MISSING_NAME = "(missing)"
 
 
 def _one_or_many(value: Any) -> Any:
@@ -57,8 +65,193 @@ class GroupSpec(StrictModel):
                 f"{len(self.columns)} columns are crossed as they are; 'quantiles', 'thresholds' and "
                 "'against_rest' need exactly one column."
             )
-        if self.thresholds is not None and any(
-            low >= high for low, high in zip(self.thresholds, self.thresholds[1:], strict=False)
-        ):
+        if self.thresholds is not None and any(low >= high for low, high in pairwise(self.thresholds)):
             raise ValueError(f"'thresholds' must increase, got {list(self.thresholds)}.")
         return self
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the groups are cut from a number."""
+        return self.quantiles is not None or self.thresholds is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups of rows: codes (-1 where the group is missing), names, and the completed spec."""
+
+    codes: npt.NDArray[np.int32]
+    names: tuple[str, ...]
+    spec: GroupSpec
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """One column of labels: codes into `values` (-1 where missing)."""
+
+    codes: npt.NDArray[np.int32]
+    values: tuple[str, ...]
+
+
+def group_by_labels(columns: Sequence[Labels], spec: GroupSpec, limits: Limits) -> Grouping:
+    """Groups from one column of labels, from several crossed, or from one value against the rest."""
+    notes: list[str] = []
+    stripped = [_strip(column, name, notes) for column, name in zip(columns, spec.columns, strict=True)]
+    labels = stripped[0] if len(stripped) == 1 else _cross(stripped, limits, spec)
+    if spec.against_rest is not None:
+        labels = _against_rest(labels, spec)
+    present = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.values)) > 0
+    found = [value for value, there in zip(labels.values, present, strict=True) if there]
+    if len(found) > limits.groups:
+        raise too_many_groups(spec, len(found), found[:3], limits)
+    new = [value for value in found if value not in spec.names]
+    names = (*spec.names, *sorted(new, key=_natural))
+    if spec.names and new:
+        notes.append(f"Groups that were not known before: {', '.join(map(repr, new))}.")
+    place = {name: code for code, name in enumerate(names)}
+    recode = np.array([place.get(value, -1) for value in labels.values] + [-1], dtype=np.int32)
+    return Grouping(recode[labels.codes], names, spec.model_copy(update={"names": names}), tuple(notes))
+
+
+def group_by_number(values: npt.NDArray[np.float64], spec: GroupSpec) -> Grouping:
+    """Groups from a number cut at thresholds: group i holds t_i <= value < t_(i+1).
+
+    The thresholds of k quantiles are the i/k quantiles (linear interpolation) of the values given, i = 1..k-1.
+    A value equal to a threshold belongs to the group above it. Where many values tie, thresholds coincide, or the
+    lowest group would be empty: then there are fewer groups than asked for, and a note says so.
+    """
+    column = spec.columns[0]
+    known = values[~np.isnan(values)]
+    notes: list[str] = []
+    if spec.thresholds is not None:
+        thresholds = np.array(spec.thresholds)
+    else:
+        asked = spec.quantiles or 2
+        if not known.size:
+            raise DataError(f"Column {column!r} has no value to take quantiles of.", column=column)
+        cuts = np.quantile(known, np.arange(1, asked) / asked)
+        thresholds = np.unique(cuts[cuts > known.min()])
+        if len(thresholds) + 1 < asked:
+            notes.append(
+                f"Column {column!r} has too many equal values for {asked} quantile groups: "
+                f"{len(thresholds) + 1} groups could be told apart."
+            )
+    codes = np.searchsorted(thresholds, values, side="right").astype(np.int32)
+    codes[np.isnan(values)] = -1
+    names = spec.names or _interval_names(thresholds)
+    if len(names) != len(thresholds) + 1:
+        raise DataError(
+            f"{len(thresholds)} thresholds make {len(thresholds) + 1} groups, but {len(names)} names were given."
+        )
+    notes.append(_tie_note(column, known, thresholds, codes, names))
+    done = spec.model_copy(update={"thresholds": tuple(thresholds.tolist()), "names": tuple(names)})
+    return Grouping(codes, tuple(names), done, tuple(notes))
+
+
+def resolve_missing(grouping: Grouping, limits: Limits) -> Grouping:
+    """Give items without a group the group "(missing)", where the spec asks for that."""
+    if grouping.spec.missing != "own_group" or not np.any(grouping.codes < 0):
+        return grouping
+    names = grouping.names if MISSING_NAME in grouping.names else (*grouping.names, MISSING_NAME)
+    if len(names) > limits.groups:
+        raise too_many_groups(grouping.spec, len(names), names[:3], limits)
+    code = names.index(MISSING_NAME)
+    spec = grouping.spec
+    if not spec.numeric:
+        spec = spec.model_copy(update={"names": names})
+    count = int(np.sum(grouping.codes < 0))
+    note = f"{count:,} items without a group make up the group {MISSING_NAME!r}."
+    codes = np.where(grouping.codes < 0, code, grouping.codes).astype(np.int32)
+    return Grouping(codes, names, spec, (*grouping.notes, note))
+
+
+def too_many_groups(spec: GroupSpec, count: int, examples: Sequence[str], limits: Limits) -> DataError:
+    """The error for a group column with more distinct values than groups can sensibly be."""
+    column = " & ".join(spec.columns)
+    return DataError(
+        f"Column {column!r} has {count:,} distinct values ({', '.join(map(repr, examples))}, ...), more than the limit "
+        f"of {limits.groups} groups: with that many, nearly every item would be a group of its own and no exposure "
+        "could be compared. If it is a number, cut it: group_quantiles=2; if one value matters: "
+        "group_against_rest='...'; if it is an id, choose another column; if it is right, raise the limit: "
+        "limits=Limits(groups=...).",
+        column=spec.columns[0],
+    )
+
+
+def _strip(labels: Labels, column: str, notes: list[str]) -> Labels:
+    """Blanks around a label are never meant: " female" is "female"."""
+    values = [value.strip() for value in labels.values]
+    if values == list(labels.values):
+        return labels
+    distinct = tuple(dict.fromkeys(values))
+    place = {value: code for code, value in enumerate(distinct)}
+    recode = np.array([place[value] for value in values] + [-1], dtype=np.int32)
+    notes.append(f"Blanks around the values of column {column!r} were ignored.")
+    return Labels(recode[labels.codes], distinct)
+
+
+def _cross(columns: Sequence[Labels], limits: Limits, spec: GroupSpec) -> Labels:
+    """One label per combination that occurs; missing where one part is missing."""
+    codes = columns[0].codes.astype(np.int64)
+    values: tuple[str, ...] = columns[0].values
+    for column in columns[1:]:
+        width = len(column.values)
+        missing = (codes < 0) | (column.codes < 0)
+        pairs = np.where(missing, -1, codes * width + column.codes)
+        occurring, inverse = np.unique(pairs, return_inverse=True)
+        shift = int(len(occurring) > 0 and occurring[0] < 0)
+        occurring = occurring[shift:]
+        if len(occurring) > 100 * limits.groups:
+            raise too_many_groups(spec, len(occurring), values[:3], limits)
+        values = tuple(f"{values[pair // width]} & {column.values[pair % width]}" for pair in occurring.tolist())
+        codes = inverse.astype(np.int64) - shift
+    return Labels(codes.astype(np.int32), values)
+
+
+def _against_rest(labels: Labels, spec: GroupSpec) -> Labels:
+    wanted = str(spec.against_rest)
+    if wanted not in labels.values and wanted not in spec.names:
+        shown = ", ".join(repr(value) for value in sorted(labels.values, key=_natural)[:10])
+        raise DataError(
+            f"Column {spec.columns[0]!r} has no value {wanted!r} to set against the rest; it has {shown}.",
+            column=spec.columns[0],
+        )
+    rest = f"not {wanted}"
+    recode = np.array([0 if value == wanted else 1 for value in labels.values] + [-1], dtype=np.int32)
+    return Labels(recode[labels.codes], (wanted, rest))
+
+
+def _interval_names(thresholds: npt.NDArray[np.float64]) -> tuple[str, ...]:
+    if not len(thresholds):
+        return ("all",)
+    shown = next(
+        texts
+        for digits in (6, 9, 12, 17)
+        if len(set(texts := [f"{value:.{digits}g}" for value in thresholds])) == len(thresholds)
+    )
+    between = [f"{low} to < {high}" for low, high in pairwise(shown)]
+    return (f"< {shown[0]}", *between, f">= {shown[-1]}")
+
+
+def _tie_note(
+    column: str,
+    known: npt.NDArray[np.float64],
+    thresholds: npt.NDArray[np.float64],
+    codes: npt.NDArray[np.int32],
+    names: Sequence[str],
+) -> str:
+    sizes = np.bincount(codes[codes >= 0], minlength=len(names))
+    listed = ", ".join(f"{name!r} {size:,}" for name, size in zip(names, sizes, strict=True))
+    ties = int(np.isin(known, thresholds).sum())
+    return (
+        f"Groups cut from {column!r}: {listed} items. {ties:,} values equal a threshold; they belong to the group "
+        "above it (>=)."
+    )
+
+
+def _natural(value: str) -> tuple[int, float, str]:
+    """Numbers in numeric order before text in alphabetic order."""
+    try:
+        return (0, float(value), value)
+    except ValueError:
+        return (1, 0.0, value)

@@ -1,0 +1,126 @@
+"""Which column is what: roles, their usual names, and an honest guess."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+
+from spofr_core.errors import DataError
+
+ROLES: tuple[str, ...] = (
+    "query", "item", "group", "relevance", "score", "rank", "click", "position", "propensity",
+)  # fmt: skip
+
+# The first name found wins; the more specific come first.
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "query": (
+        "query_id", "qid", "query", "q_id", "queryid", "topic_id", "topic", "search_id", "searchid", "srch_id",
+        "session_id", "request_id", "impression_id", "list_id", "search",
+    ),
+    "item": (
+        "item_id", "docno", "doc_id", "docid", "document_id", "candidate_id", "product_id", "prop_id", "person_id",
+        "user_id", "itemid", "doc", "item", "document", "candidate", "product", "url",
+    ),
+    "group": (
+        "group", "group_id", "group_name", "protected_group", "protected_attribute", "protected", "sensitive",
+        "gender", "sex", "race", "ethnicity",
+    ),
+    "relevance": (
+        "relevance", "rel", "label", "judgment", "judgement", "relevance_label", "grade", "relevance_score", "target",
+    ),
+    "score": ("score", "model_score", "prediction", "predicted_score", "pred", "predicted", "yhat", "y_pred"),
+    "rank": ("rank", "ranking", "position", "pos"),
+    "click": ("click", "clicked", "clicks", "is_click"),
+    "position": ("position", "pos", "shown_position", "display_position", "rank"),
+    "propensity": ("propensity", "propensities", "examination_probability", "examination"),
+}  # fmt: skip
+
+
+def guess_columns(names: Sequence[str], given: Mapping[str, str] | None = None) -> tuple[dict[str, str], list[str]]:
+    """Guess the role of columns by their usual names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns of the table.
+    given : mapping of role to column, optional
+        What the caller said; it is taken as it is and its columns are not guessed again.
+
+    Returns
+    -------
+    mapping : dict
+        Role to column, with the given roles first.
+    notes : list of str
+        One sentence per guess, for the reader of the result.
+    """
+    mapping = dict(given or {})
+    plain: dict[str, str] = {}
+    for name in names:
+        plain.setdefault(_plain(name), name)
+    notes: list[str] = []
+    for role in _guessed_roles(mapping, plain):
+        taken = set(mapping.values())
+        found = [plain[alias] for alias in ALIASES[role] if alias in plain and plain[alias] not in taken]
+        if found:
+            mapping[role] = found[0]
+            others = f" ({', '.join(map(repr, found[1:]))} could also have been meant)" if len(found) > 1 else ""
+            notes.append(f"Column {found[0]!r} was taken as the {role}{others}.")
+    return mapping, notes
+
+
+def _guessed_roles(mapping: Mapping[str, str], plain: Mapping[str, str]) -> list[str]:
+    """Roles worth guessing: a log with clicks has positions, a table without scores may have ranks."""
+    wanted = [role for role in ("query", "item", "group", "relevance") if role not in mapping]
+    if "score" not in mapping and "rank" not in mapping:
+        has_score = any(alias in plain and plain[alias] not in mapping.values() for alias in ALIASES["score"])
+        has_click = "click" in mapping or any(alias in plain for alias in ALIASES["click"])
+        if has_score:
+            wanted.append("score")
+        elif not has_click:
+            wanted.append("rank")
+    if "click" not in mapping:
+        wanted.append("click")
+    if "click" in mapping or any(alias in plain for alias in ALIASES["click"]):
+        wanted.extend(role for role in ("position", "propensity") if role not in mapping)
+    return wanted
+
+
+def missing_column(column: str, names: Sequence[str], role: str, source: str) -> DataError:
+    """The error for a column that is not there, with the nearest name that is."""
+    close = difflib.get_close_matches(column, names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return DataError(
+        f"{source} has no column {column!r} (asked for as the {role}); it has {_listed(names)}.{hint}", column=column
+    )
+
+
+def unknown_role(role: str, names: Sequence[str], source: str) -> DataError:
+    """The error for a needed role that no column could be guessed for."""
+    usual = ", ".join(ALIASES[role][:4])
+    data_first = all(_is_number(name) for name in names)
+    hint = " The first line looks like data: the file needs a line of column names." if data_first else ""
+    return DataError(
+        f"Which column of {source} is the {role}? None has a usual name ({usual}, ...); it has {_listed(names)}. "
+        f"Name it: {role}='...'.{hint}",
+        column=role,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:20])
+    return f"the columns {shown}" + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def _plain(name: str) -> str:
+    """Lower case, words joined by one underscore; camelCase is split."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[^0-9a-z]+", "_", spaced.casefold()).strip("_")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,136 @@
+"""Ids as given: strings stay strings, integers stay integers, and both stay small and fast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+IdArray = npt.NDArray[Any]
+
+_BLOCK = 1 << 14
+_WIDE = 64  # characters: beyond it fixed-width strings waste more than Python objects
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+def to_ids(column: pa.ChunkedArray) -> IdArray:
+    """An Arrow column as a numpy array: int64, float64 or strings of fixed width.
+
+    Text that holds nothing but integers in their usual spelling becomes int64; "007" stays text.
+    """
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return np.asarray(column.to_numpy())
+    integers = _as_integers(column)
+    return _strings(column) if integers is None else integers
+
+
+def factorize(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]:
+    """Codes in order of first appearance, and the distinct values. Missing values get the code -1."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    if column.num_chunks == 0:
+        return np.zeros(0, dtype=np.int32), pa.array([], type=column.type.value_type)
+    parts = [np.asarray(chunk.indices.fill_null(-1), dtype=np.int32) for chunk in column.chunks]
+    return np.concatenate(parts), column.chunk(column.num_chunks - 1).dictionary
+
+
+def has_duplicates(ids: IdArray, query_codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_] | None:
+    """Rows whose item occurred before in the same query, or None when there is no such row.
+
+    A 64-bit hash of (query, item) is sorted first; only when two are equal, by chance or in earnest, are the
+    ids themselves compared.
+    """
+    keys = _hashes(ids)
+    keys ^= (query_codes.astype(np.uint64) + np.uint64(1)) * _MULTIPLIER
+    _mix(keys)
+    keys.sort()
+    if not np.any(keys[1:] == keys[:-1]):
+        return None
+    duplicated = pd.DataFrame({"query": query_codes, "item": ids}).duplicated().to_numpy()
+    return duplicated if duplicated.any() else None
+
+
+def _as_integers(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
+    """The integers that the text spells, or None when one of them is no integer in its usual spelling."""
+    first = column.chunk(0)[0].as_py() if column.num_chunks and len(column.chunk(0)) else ""
+    if not first.lstrip("-").isdecimal():
+        return None
+    try:
+        numbers = column.cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    # No text is shorter than the usual spelling of its number, so equal totals mean equal spellings.
+    powers = np.array([10**k for k in range(1, 19)], dtype=np.uint64)
+    digits = np.searchsorted(powers, np.abs(numbers).astype(np.uint64), side="right") + 1 + (numbers < 0)
+    written = pc.sum(pc.binary_length(column)).as_py()
+    return numbers if int(digits.sum()) == written else None
+
+
+def _strings(column: pa.ChunkedArray) -> IdArray:
+    """Arrow strings as a numpy string array; ASCII, the common case, without a Python object per string."""
+    chunks = [_bytes_of(chunk.cast(pa.large_string())) for chunk in column.chunks if len(chunk)]
+    width = max((int(lengths.max()) for _, _, lengths in chunks), default=0)
+    if width == 0 or width > _WIDE or any(content.max(initial=0) >= 128 for content, _, _ in chunks):
+        objects = np.array(column.to_pylist(), dtype=object)
+        return objects if width > 4 * _WIDE else objects.astype(np.str_)
+    out = np.empty((len(column), width), dtype=np.uint32)
+    first = 0
+    for content, starts, lengths in chunks:
+        _spread(content, starts, lengths, out[first : first + len(starts)])
+        first += len(starts)
+    return out.view(f"U{width}").ravel()
+
+
+def _bytes_of(strings: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The bytes of all strings in a row, where each begins, and how long it is."""
+    ends = np.frombuffer(strings.buffers()[1], dtype=np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    content = np.frombuffer(strings.buffers()[2] or b"", dtype=np.uint8)[ends[0] : ends[-1]]
+    return content, ends[:-1] - ends[0], np.diff(ends)
+
+
+def _spread(
+    content: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    out: npt.NDArray[np.uint32],
+) -> None:
+    """Write each string into its row of `out`, one code point per entry, zeros behind it."""
+    width = out.shape[1]
+    windows = np.lib.stride_tricks.sliding_window_view(np.append(content, np.zeros(width, np.uint8)), width)
+    inside = np.arange(width)
+    for first in range(0, len(starts), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        np.multiply(windows[starts[block]], inside < lengths[block, None], out=out[block], casting="unsafe")
+
+
+def _hashes(ids: IdArray) -> npt.NDArray[np.uint64]:
+    if ids.dtype.kind in "iu":
+        keys = ids.astype(np.uint64)
+        _mix(keys)
+        return keys
+    if ids.dtype.kind != "U" or ids.itemsize == 0:
+        return np.asarray(pd.util.hash_array(ids, categorize=False), dtype=np.uint64)
+    characters = np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), -1)
+    keys = np.zeros(len(ids), dtype=np.uint64)
+    for first in range(0, len(ids), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        part = keys[block]
+        for column in characters[block].T:
+            part *= _MULTIPLIER
+            part += column
+            part ^= part >> np.uint64(29)
+    return keys
+
+
+def _mix(keys: npt.NDArray[np.uint64]) -> None:
+    """Spread all bits over the word, in place (the finaliser of splitmix64)."""
+    keys ^= keys >> np.uint64(30)
+    keys *= np.uint64(0xBF58476D1CE4E5B9)
+    keys ^= keys >> np.uint64(27)
+    keys *= np.uint64(0x94D049BB133111EB)
+    keys ^= keys >> np.uint64(31)

@@ -1,0 +1,62 @@
+"""How much data is too much: caps that end in a clear message instead of a dead machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from spofr_core.config import StrictModel
+from spofr_core.errors import DataError
+
+
+class Limits(StrictModel):
+    """Caps on what is read.
+
+    Parameters
+    ----------
+    file_bytes : int
+        Size of the file, after decompression.
+    rows : int
+        Rows (items summed over the lists).
+    groups : int
+        Distinct groups: more of them is nearly always the wrong column.
+    list_length : int
+        Items of one query.
+    """
+
+    file_bytes: Annotated[int, Field(gt=0)] = 8 * 2**30
+    rows: Annotated[int, Field(gt=0)] = 100_000_000
+    groups: Annotated[int, Field(ge=2)] = 100
+    list_length: Annotated[int, Field(gt=0)] = 100_000
+
+    def check_bytes(self, size: int, name: str) -> None:
+        """Refuse a file that is too large."""
+        if size > self.file_bytes:
+            raise DataError(
+                f"{name} holds more than {_size(self.file_bytes)}, the limit here. Split it, keep only the columns "
+                "that are needed, or raise the limit: limits=Limits(file_bytes=...)."
+            )
+
+    def check_rows(self, rows: int, name: str) -> None:
+        """Refuse a table with too many rows."""
+        if rows > self.rows:
+            raise DataError(
+                f"{name} has {rows:,} rows, more than the limit of {self.rows:,}. Split it by query, or raise the "
+                "limit: limits=Limits(rows=...)."
+            )
+
+    def check_list(self, longest: int, query: str) -> None:
+        """Refuse a list that is too long."""
+        if longest > self.list_length:
+            raise DataError(
+                f"Query {query} has {longest:,} items, more than the limit of {self.list_length:,}. Is this the "
+                "right query column? Keep the items that are shown, or raise the limit: limits=Limits(list_length=...)."
+            )
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count} bytes"
