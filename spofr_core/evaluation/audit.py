@@ -174,17 +174,17 @@ def audit_table(
     discount = discount or Discount()
     composition = Composition.of(data.groups, data.offsets, data.group_names)
     longest = int(composition.lengths.max(initial=0))
-    exposure = group_exposure(
-        _expectation(data, policies, fairness.position_bias.vector(longest)), data.groups, data.offsets, composition
-    )
+    at_cutoff = Discount(cutoff=cutoff, values=discount.values)
+    vectors = np.stack([model.vector(longest) for model in (fairness.position_bias, discount, at_cutoff)])
+    item_exposure, item_worth, item_worth_at_cutoff = _expectations(data, policies, vectors)
+    exposure = group_exposure(item_exposure, data.groups, data.offsets, composition)
     terms = fairness.terms(composition)
     lower, upper = terms.bounds()
     utility: tuple[FloatArray | None, FloatArray | None] = (None, None)
     if data.relevance is not None:
-        at_cutoff = Discount(cutoff=cutoff, values=discount.values)
         utility = (
-            dcg(data.relevance, _expectation(data, policies, discount.vector(longest)), data.offsets),
-            ndcg(data.relevance, _expectation(data, policies, at_cutoff.vector(longest)), data.offsets, at_cutoff),
+            dcg(data.relevance, item_worth, data.offsets),
+            ndcg(data.relevance, item_worth_at_cutoff, data.offsets, at_cutoff),
         )
     return QueryTable(
         query_ids=data.query_ids,
@@ -204,12 +204,14 @@ def audit_table(
     )
 
 
-def _expectation(data: RankingDataset, policies: HasExpectations | None, vector: FloatArray) -> FloatArray:
+def _expectations(data: RankingDataset, policies: HasExpectations | None, vectors: FloatArray) -> FloatArray:
+    """Per vector and item, the expected value at the item's position, (K, N)."""
     if policies is not None:
-        values = policies.expectation(vector)
-        if len(values) != data.n_items:
+        values = np.stack([policies.expectation(vector) for vector in vectors])
+        if values.shape[1] != data.n_items:
             raise DataError(
-                f"The policies rank {len(values)} items but the data has {data.n_items}; give the policies of these lists."
+                f"The policies rank {values.shape[1]} items but the data has {data.n_items}; "
+                "give the policies of these lists."
             )
         return values
     if data.score is None:
@@ -217,4 +219,4 @@ def _expectation(data: RankingDataset, policies: HasExpectations | None, vector:
             "There is nothing to audit: the data has no score or rank column. "
             "Map one (score=..., rank=...), or give policies=fair_policies(...)."
         )
-    return tied_expectation(data.score, data.offsets, vector)
+    return tied_expectation(data.score, data.offsets, vectors)

@@ -44,7 +44,7 @@ def ndcg(
     """DCG over ideal DCG of each list; NaN for a list without a relevant item, where it is undefined."""
     ideal = ideal_dcg(relevance, offsets, discount)
     reached = dcg(relevance, item_discount, offsets)
-    return np.divide(reached, ideal, out=np.full(len(ideal), np.nan), where=ideal > 0)
+    return np.asarray(np.divide(reached, ideal, out=np.full(len(ideal), np.nan), where=ideal > 0))
 
 
 def pairwise_disparity(exposure: FloatArray) -> FloatArray:

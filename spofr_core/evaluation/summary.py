@@ -106,7 +106,7 @@ def _signed_means(table: QueryTable) -> FloatArray:
     counted = table.present & table.applicable[:, None]
     totals = np.where(counted, table.violation, 0.0).sum(axis=0)
     counts = counted.sum(axis=0)
-    return np.divide(totals, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+    return np.asarray(np.divide(totals, counts, out=np.full(len(counts), np.nan), where=counts > 0))
 
 
 def _worst(table: QueryTable) -> list[dict[str, Any]]:
@@ -167,9 +167,7 @@ def _infeasible(table: QueryTable) -> dict[str, Any]:
     hardest = bad[np.argsort(-table.smallest_delta[bad], kind="stable")][:LISTED]
     return {
         "count": len(bad),
-        "queries": [
-            {"query": plain(table.query_ids[q]), "min_delta": float(table.smallest_delta[q])} for q in hardest
-        ],
+        "queries": [{"query": plain(table.query_ids[q]), "min_delta": float(table.smallest_delta[q])} for q in hardest],
     }
 
 

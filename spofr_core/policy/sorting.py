@@ -24,45 +24,63 @@ def tied_expectation(scores: FloatArray, offsets: NDArray[np.int64], vector: Flo
         Flat scores, higher stands further up.
     offsets : (Q + 1,) int
         List q is `offsets[q]:offsets[q + 1]`.
-    vector : (n_max,) float
-        One value per position of the longest list.
+    vector : (n_max,) or (K, n_max) float
+        One value per position of the longest list; several vectors share one sort.
 
     Returns
     -------
-    (N,) float
+    (N,) or (K, N) float
     """
     scores = np.require(scores, np.float64, ["C", "W"])  # one compiled signature, read-only input or not
     offsets = np.require(offsets, np.int64, ["C", "W"])
-    vector = np.require(vector, np.float64, ["C", "W"])
+    vectors = np.require(np.atleast_2d(vector), np.float64, ["C", "W"])
     longest = int(np.diff(offsets).max(initial=0))
-    if len(vector) < longest:
+    if vectors.shape[1] < longest:
         raise DataError(
-            f"The vector has {len(vector)} values but the longest list has {longest} items; "
+            f"The vector has {vectors.shape[1]} values but the longest list has {longest} items; "
             "give one value per position."
         )
-    return np.asarray(_tied_expectation(scores, offsets, vector))
+    expected = _tied_expectation(scores, offsets, vectors)
+    return np.asarray(expected if np.ndim(vector) == 2 else expected[0])
+
+
+SHORT = 48
+"""Up to this length an insertion sort beats the general one."""
+
+
+@njit(cache=True)
+def _descending(scores: FloatArray) -> NDArray[np.int64]:  # pragma: no cover
+    """Item indices from the highest score down."""
+    n = len(scores)
+    if n > SHORT:
+        return np.argsort(-scores)
+    order = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        place = i
+        while place > 0 and scores[order[place - 1]] < scores[i]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = i
+    return order
 
 
 @njit(parallel=True, cache=True)
 def _tied_expectation(
-    scores: FloatArray, offsets: NDArray[np.int64], vector: FloatArray
+    scores: FloatArray, offsets: NDArray[np.int64], vectors: FloatArray
 ) -> FloatArray:  # pragma: no cover
-    expected = np.empty(len(scores))
+    expected = np.empty((len(vectors), len(scores)))
     for q in prange(len(offsets) - 1):
         start, n = offsets[q], offsets[q + 1] - offsets[q]
-        order = np.argsort(-scores[start : start + n])
+        order = _descending(scores[start : start + n])
         top = 0
         while top < n:
             score = scores[start + order[top]]
-            end = top
-            total = 0.0
+            end = top + 1
             while end < n and scores[start + order[end]] == score:
-                total += vector[end]
                 end += 1
-            if end == top:  # a score that does not equal itself (NaN) stands alone
-                total = vector[end]
-                end += 1
-            for place in range(top, end):
-                expected[start + order[place]] = total / (end - top)
+            for k in range(len(vectors)):
+                mean = vectors[k, top:end].mean() if end > top + 1 else vectors[k, top]
+                for place in range(top, end):
+                    expected[k, start + order[place]] = mean
             top = end
     return expected

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spofr_core.evaluation.intervals import bootstrap_mean, quantile_interval, wilson
+from spofr_core.evaluation.intervals import MANY, bootstrap_mean, quantile_interval, wilson
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 10), (10, 10), (3, 10), (1432, 1500), (1, 1)])
@@ -45,3 +45,10 @@ def test_quantile_interval_against_resampling(level):
     expected = np.quantile(resampled, [0.025, 0.975])
     rank = np.searchsorted(ordered, quantile_interval(ordered, level))
     np.testing.assert_allclose(rank, np.searchsorted(ordered, expected), atol=3)
+
+
+def test_many_queries_have_the_interval_that_the_bootstrap_converged_to():
+    values = np.random.default_rng(7).exponential(size=MANY)
+    low, high = bootstrap_mean(values, seed=0)
+    resampled = bootstrap_mean(values[:-1], seed=0, resamples=2000)
+    assert (low, high) == pytest.approx(resampled, abs=0.1 * (high - low))

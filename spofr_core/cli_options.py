@@ -1,0 +1,180 @@
+"""Options that several commands share, declared once: where the data is, and what is asked of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from spofr_core.data import RankingDataset, Splits, load_sample, read_dataset
+from spofr_core.errors import ConfigError
+from spofr_core.fairness import Fairness, PositionBias, group_merits
+
+SAMPLES = "german-credit, mslr or hiring"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """Which table is read, and which column is what."""
+
+    file: Annotated[
+        Path | None, typer.Argument(help="CSV, TSV, Parquet (file or folder), LETOR or TREC run; also .gz.")
+    ] = None
+    sample: Annotated[str | None, typer.Option(help=f"A bundled dataset instead of a file: {SAMPLES}.")] = None
+    query: Annotated[str | None, typer.Option(help="Column of query ids.")] = None
+    item: Annotated[str | None, typer.Option(help="Column of item ids.")] = None
+    group: Annotated[
+        list[str] | None, typer.Option(help="Column of the group; give it twice or more to cross columns.")
+    ] = None
+    score: Annotated[str | None, typer.Option(help="Column of scores, higher is better.")] = None
+    rank: Annotated[str | None, typer.Option(help="Column of ranks (1 is the top), in place of a score.")] = None
+    relevance: Annotated[str | None, typer.Option(help="Column of relevance labels.")] = None
+    features: Annotated[list[str] | None, typer.Option(help="Column of a feature for learning; repeat for more.")] = (
+        None
+    )
+    quantiles: Annotated[
+        int | None, typer.Option(help="Cut the (numeric) group column into this many groups at its quantiles.")
+    ] = None
+    against_rest: Annotated[
+        str | None, typer.Option(help="Two groups: this value of the group column, and all others.")
+    ] = None
+    missing: Annotated[str, typer.Option(help="Items without a group: 'error', 'own_group' or 'exclude'.")] = "error"
+    format: Annotated[str | None, typer.Option(help="csv, parquet, letor or trec, where the name does not tell.")] = (
+        None
+    )
+    encoding: Annotated[str | None, typer.Option(help="Text encoding, where it is not UTF-8.")] = None
+    qrels: Annotated[Path | None, typer.Option(help="TREC qrels with the relevance of a run.")] = None
+    item_groups: Annotated[Path | None, typer.Option(help="Table item, group for a TREC run.")] = None
+    groups: Annotated[int | None, typer.Option(help="Number of groups of a bundled dataset.")] = None
+
+    @property
+    def source(self) -> str:
+        """How the data is named in summaries and reports."""
+        return f"sample {self.sample}" if self.sample else str(self.file)
+
+    def read(self) -> RankingDataset:
+        """The dataset: the file, or all of a bundled sample that carries scores, else its test part."""
+        if self.sample is not None:
+            return self.splits().test
+        if self.file is None:
+            raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES}).")
+        return read_dataset(self.file, **self.mapping())
+
+    def splits(self, *, seed: int = 0) -> Splits:
+        """Train, validation and test parts of the sample, or of the file split by query."""
+        if self.sample is not None:
+            if self.file is not None:
+                raise ConfigError(f"Both the file {str(self.file)!r} and --sample {self.sample} are given; name one.")
+            options = {} if self.groups is None else {"groups": self.groups}
+            return load_sample(self.sample, **options, seed=seed)
+        return self.read().split(seed=seed)
+
+    def mapping(self) -> dict[str, Any]:
+        """The keyword arguments of `read_dataset` that these options stand for."""
+        group = self.group[0] if self.group and len(self.group) == 1 else self.group
+        given = {
+            "query": self.query,
+            "item": self.item,
+            "group": group,
+            "score": self.score,
+            "rank": self.rank,
+            "relevance": self.relevance,
+            "features": self.features,
+            "group_quantiles": self.quantiles,
+            "group_against_rest": self.against_rest,
+            "format": self.format,
+            "encoding": self.encoding,
+            "qrels": self.qrels,
+            "item_groups": self.item_groups,
+        }
+        return {name: value for name, value in given.items() if value is not None} | {"missing": self.missing}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FairnessOptions:
+    """What is asked of every list."""
+
+    delta: Annotated[
+        str, typer.Option(help="Largest violation allowed: a number, or one per group as 'a=0.1,b=0.2'.")
+    ] = "0.05"
+    notion: Annotated[str, typer.Option(help="'exposure', 'merit' or 'gap'.")] = "exposure"
+    merit: Annotated[
+        list[str] | None,
+        typer.Option(help="Merit of a group as 'group=1.5', repeated; without it, from the relevance labels."),
+    ] = None
+    power: Annotated[float, typer.Option(help="Position bias 1/(shift + j)^power.")] = 1.0
+    shift: Annotated[float, typer.Option(help="Position bias 1/(shift + j)^power; 0 is the released SPOFR code.")] = 1.0
+    exposure_cutoff: Annotated[
+        int | None, typer.Option(help="Positions beyond it are not shown and get no exposure.")
+    ] = None
+
+    def build(self, labels: RankingDataset | None) -> Fairness:
+        """The settings; merits that are not given are computed from the labels of `labels`."""
+        merits = None
+        if self.notion == "merit":
+            merits = dict(_assignment(text, "--merit") for text in self.merit or ()) or None
+            if merits is None and labels is not None:
+                merits = group_merits(labels)
+        return Fairness(
+            delta=self._delta(),
+            notion=self.notion,
+            merits=merits,
+            position_bias=PositionBias(power=self.power, shift=self.shift, cutoff=self.exposure_cutoff),
+        )
+
+    def _delta(self) -> float | dict[str, float]:
+        if "=" in self.delta:
+            return dict(_assignment(part, "--delta") for part in self.delta.split(","))
+        return _number(self.delta, "--delta")
+
+
+def _assignment(text: str, option: str) -> tuple[str, float]:
+    name, sign, value = text.rpartition("=")
+    if not sign or not name.strip():
+        raise ConfigError(f"{option} is {text!r}; write group=number, such as women=0.1.")
+    return name.strip(), _number(value, option)
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(f"{option} is {text!r}; give a number such as 0.05.") from None
+
+
+def with_options(**groups: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replace each named parameter of a command by the options that its dataclass declares."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        own = [p for p in inspect.signature(command).parameters.values() if p.name not in groups]
+        parameters = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+        for group in groups.values():
+            types = get_type_hints(group, include_extras=True)
+            for field in dataclasses.fields(group):
+                parameters.append(
+                    inspect.Parameter(
+                        field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name]
+                    )
+                )
+
+        @functools.wraps(command)
+        def wrapper(**values: Any) -> None:
+            built = {
+                name: group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
+                for name, group in groups.items()
+            }
+            command(**values, **built)
+
+        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
+        del wrapper.__wrapped__  # Typer would read the command's own signature through it
+        return wrapper
+
+    return decorate

@@ -1,0 +1,73 @@
+"""`spofr doctor`: what this installation has, what it lacks, and how to get it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+from typing import Any
+
+import numba
+
+from spofr_core.data import sample_folder
+from spofr_core.errors import SpofrError
+
+PACKAGES = (
+    "streamlit",
+    "plotly",
+    "torch",
+    "ortools",
+    "pandas",
+    "numpy",
+    "scipy",
+    "numba",
+    "pyarrow",
+    "scikit-learn",
+    "pydantic",
+    "typer",
+    "safetensors",
+    "distributed",
+)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def find_browser() -> str | None:
+    """Path of a Chrome or Chromium on this machine, or None."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+def examine() -> dict[str, Any]:
+    """Versions, threads, browser, sample data, and a list of what is missing with the way to mend it."""
+    missing: list[str] = []
+    versions: dict[str, str | None] = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = None
+            missing.append(f"Package {name} is not installed: run `make install` or `pip install -r requirements.txt`.")
+    if sys.version_info < (3, 11):
+        missing.append(f"Python is {platform.python_version()}: install 3.11 or newer.")
+    browser = find_browser()
+    if browser is None:
+        missing.append(
+            "No Chrome or Chromium was found (browser tests and static figures need one): "
+            "`apt-get install chromium`, or `python -m playwright install chromium`."
+        )
+    try:
+        samples: str | None = str(sample_folder())
+    except SpofrError as error:
+        samples = None
+        missing.append(str(error))
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "numba_threads": numba.get_num_threads(),
+        "packages": versions,
+        "browser": browser,
+        "sample_data": samples,
+        "missing": missing,
+    }
