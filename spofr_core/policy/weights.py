@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +14,6 @@ from spofr_core.errors import DataError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.exact import Workspace
 from spofr_core.policy.expectation import expectation
-from spofr_core.policy.glop import GlopSolver
 from spofr_core.policy.programme import (
     FloatArray,
     IntArray,
@@ -22,6 +23,9 @@ from spofr_core.policy.programme import (
     checked_scores,
     prepare,
 )
+
+if TYPE_CHECKING:
+    from spofr_core.policy.glop import GlopSolver
 
 
 class WeightSolver:
@@ -39,7 +43,7 @@ class WeightSolver:
     def __init__(self, lists: PreparedLists) -> None:
         self.lists = lists
         self._workspace = Workspace(lists)
-        self._glop = GlopSolver()
+        self._glop: GlopSolver | None = None
         self._scores = np.zeros(lists.n_items)
 
     def rebind(self, lists: PreparedLists) -> None:
@@ -78,6 +82,18 @@ class WeightSolver:
         self._solve(seed, queries)
         return self._workspace.weight[rows]
 
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The last solutions, from which the next ones start; empty if no list has more than two groups."""
+        work = self._workspace
+        if not np.any(self.lists.n_present > 2):
+            return {}
+        return {"rankings": work.rankings, "probabilities": work.probabilities, "counts": work.counts}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Start from an earlier `state` of the same lists, so that what follows repeats to the last bit."""
+        for name, array in state.items():
+            getattr(self._workspace, name)[...] = array
+
     def _solve(self, seed: int, queries: IntArray | None) -> None:
         lists, workspace = self.lists, self._workspace
         if lists.increasing:
@@ -86,6 +102,10 @@ class WeightSolver:
             unsolved = workspace.run(self._scores, seed, queries)
         if not len(unsolved):
             return
+        if self._glop is None:
+            from spofr_core.policy.glop import GlopSolver
+
+            self._glop = GlopSolver()
         found = self._glop.solve_some(Programme(lists, self._scores, seed), unsolved)
         weight = expectation(found.rankings, found.probabilities, found.counts, lists.offsets, lists.w)
         rows, _ = rows_of(lists.offsets, unsolved)
