@@ -6,7 +6,6 @@ import importlib.metadata
 import os
 import platform
 import shutil
-import sys
 from typing import Any
 
 import numba
@@ -48,8 +47,6 @@ def examine() -> dict[str, Any]:
         except importlib.metadata.PackageNotFoundError:
             versions[name] = None
             missing.append(f"Package {name} is not installed: run `make install` or `pip install -r requirements.txt`.")
-    if sys.version_info < (3, 11):
-        missing.append(f"Python is {platform.python_version()}: install 3.11 or newer.")
     browser = find_browser()
     if browser is None:
         missing.append(

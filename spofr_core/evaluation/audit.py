@@ -127,7 +127,7 @@ def audit(
 ) -> AuditResult:
     """Audit the ranking that the scores imply, or given policies.
 
-    Items with equal scores share their positions evenly: their exposure is its expectation over random tie-breaks, exactly.
+    Items with equal scores share their positions evenly: their exposure is the expectation over random tie-breaks.
 
     Parameters
     ----------

@@ -61,15 +61,15 @@ def bootstrap_mean(
 def quantile_interval(ordered: FloatArray, level: float, *, confidence: float = CONFIDENCE) -> Interval | None:
     """Bootstrap percentile interval of a quantile, exact: no resampling is needed.
 
-    The number of draws below the level-quantile in a resample of size n is Binomial(n, level), so the percentiles of the
-    resampled quantile are order statistics at that distribution's percentiles. `ordered` is sorted ascending.
+    The number of draws below the level-quantile in a resample of size n is Binomial(n, level), so the percentiles of
+    the resampled quantile are order statistics at that distribution's percentiles. `ordered` is sorted ascending.
     """
     n = len(ordered)
     if n == 0:
         return None
     tail = (1 - confidence) / 2
-    low, high = stats.binom.ppf([tail, 1 - tail], n, level)
-    return float(ordered[int(max(low - 1, 0))]), float(ordered[int(min(high, n - 1))])
+    low, high = int(stats.binom.ppf(tail, n, level)), int(stats.binom.ppf(1 - tail, n, level))
+    return float(ordered[max(low - 1, 0)]), float(ordered[min(high, n - 1)])
 
 
 @njit(cache=True)

@@ -4,9 +4,10 @@ Schema 1 (JSON types; null where a number does not exist):
 
 - ``delta`` (number or {group: number}), ``notion``, ``definition``, ``formula``, ``position_bias``, ``discount``
 - ``queries``: total, applicable, not_applicable, fair, share = fair / applicable, ci (Wilson, 95 %)
-- ``violation``: over applicable queries, of max over groups of abs(violation): mean, mean_ci (bootstrap over queries), max,
-  quantiles {level: value}, quantiles_ci; signed_mean and signed_group: the group whose mean signed violation is furthest
-  from zero (opposite signs cancel in it); pairwise_mean: mean sum over pairs of groups of abs(e_g - e_h)
+- ``violation``: over applicable queries, of max over groups of abs(violation): mean, mean_ci (bootstrap over
+  queries), max, quantiles {level: value}, quantiles_ci; signed_mean and signed_group: the group whose mean signed
+  violation is furthest from zero (opposite signs cancel in it); pairwise_mean: mean sum over pairs of groups of
+  abs(e_g - e_h)
 - ``worst``: up to ten {query, group, violation}, the largest first
 - ``groups``: {name: items, queries, exposure_mean, violation_mean, small}; exposure_ratio: {value, lowest, highest}
 - ``range``: smallest delta that all queries can satisfy, largest that matters

@@ -96,12 +96,9 @@ class QueryTable:
         return pd.DataFrame(columns)
 
     def __getitem__(self, queries: NDArray[Any] | slice) -> QueryTable:
-        return QueryTable(
-            **{
-                f.name: value[queries] if isinstance(value := getattr(self, f.name), np.ndarray) else value
-                for f in fields(self)
-            }
-        )
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        chosen: dict[str, Any] = {n: v[queries] if isinstance(v, np.ndarray) else v for n, v in values.items()}
+        return QueryTable(**chosen)
 
     @classmethod
     def concatenate(cls, parts: Sequence[QueryTable]) -> QueryTable:

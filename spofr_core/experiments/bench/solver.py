@@ -49,11 +49,11 @@ LONG_CASES = (Case(1000, 2, 10, 0, 50, 50), Case(1000, 5, 2, 0, 1, 1))
 
 
 def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict[str, Any]:
-    """Microseconds per list and ratios, with delta = 0 and scores that correlate with the group, so that rows are active.
+    """Microseconds per list and ratios; delta = 0 and scores that correlate with the group, so that rows are active.
 
-    GLOP is given its best conditions: one model, built before, for one composition of groups, every solve starting from
-    the last basis. "End to end" sets the objective, solves and reads the matrix; "Solve()" is the solve alone. Both sides
-    solve slightly changed scores each time, as in training.
+    GLOP is given its best conditions: one model, built before, for one composition of groups, every solve starting
+    from the last basis. "End to end" sets the objective, solves and reads the matrix; "Solve()" is the solve alone.
+    Both sides solve slightly changed scores each time, as in training.
     """
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
