@@ -9,6 +9,8 @@ from spofr_core.policy.policy import Policy
 from spofr_core.policy.programme import LinearConstraint, PreparedLists, Programme, prepare
 from spofr_core.policy.solvers import SOLVERS, Solution, Solver, make_solver
 from spofr_core.policy.sorting import tied_expectation
+from spofr_core.policy.tables import read_table
+from spofr_core.policy.verify import Verification, verify
 from spofr_core.policy.weights import WeightSolver, fair_weights, solve_weights
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "Solution",
     "Solver",
     "UtilityCurve",
+    "Verification",
     "WeightSolver",
     "decompose",
     "fair_policies",
@@ -30,9 +33,11 @@ __all__ = [
     "make_solver",
     "prepare",
     "read_certificates",
+    "read_table",
     "repair",
     "solve_weights",
     "tied_expectation",
     "utility_curve",
+    "verify",
     "write_certificates",
 ]

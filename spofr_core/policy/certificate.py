@@ -83,8 +83,6 @@ def certificate_of(policies: Policies, query: int) -> CertificateDict:
             "These policies were read from a table and carry no multipliers, so there is no proof of optimality "
             "to write; make them with fair_policies."
         )
-    multipliers = policies.solution.multipliers[query]
-    names = policies.lists.group_names
     bound, utility = float(policies.solution.bound[query]), policy.utility
     return {
         "schema": SCHEMA,
@@ -96,8 +94,8 @@ def certificate_of(policies: Policies, query: int) -> CertificateDict:
         "rankings": policy.rankings.tolist(),
         "probabilities": policy.probabilities.tolist(),
         "bounds": {name: [_finite(low), _finite(high)] for name, (low, high) in policy.bounds.items()},
-        "multipliers": {name: float(multipliers[names.index(name)]) for name in policy.bounds},
-        "constraint_multipliers": policies.solution.constraint_multipliers.tolist(),
+        "multipliers": policy.multipliers,
+        "constraint_multipliers": list(policy.constraint_multipliers),
         "utility": utility,
         "dual_bound": bound,
         "gap": bound - utility,

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spofr_core.errors import ConfigError
-from spofr_core.policy.glop import GlopSolver
 from spofr_core.policy.kernels import many_groups, two_groups
 from spofr_core.policy.programme import FloatArray, IntArray, PreparedLists, Programme
 from spofr_core.policy.solvers import Solution
+
+if TYPE_CHECKING:
+    from spofr_core.policy.glop import GlopSolver
 
 
 class Workspace:
@@ -107,7 +111,13 @@ class ExactSolver:
     """
 
     def __init__(self, fallback: GlopSolver | None = None) -> None:
-        self._fallback = fallback or GlopSolver()
+        self._given = fallback
+
+    @cached_property
+    def _fallback(self) -> GlopSolver:
+        from spofr_core.policy.glop import GlopSolver  # takes half a second to import and is hardly ever needed
+
+        return self._given or GlopSolver()
 
     def solve(self, programme: Programme, warm: Solution | None = None) -> Solution:
         """Solve every list, starting from `warm` where it is given."""

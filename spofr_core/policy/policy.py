@@ -16,6 +16,7 @@ from spofr_core.policy.programme import FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
+    from spofr_core.fairness import Discount
     from spofr_core.policy.policies import Policies
 
 
@@ -121,8 +122,8 @@ class Policy:
 
         The sign tells which bound it is. Positive: the lower bound on the group's mean exposure is active, and utility
         falls by price per unit that it is raised. Negative: the upper bound is active, and utility falls by abs(price)
-        per unit that it is lowered. Zero: neither binds. With lambda_g the multiplier of the group's total exposure and n_g
-        its items, price_g = n_g lambda_g. At a kink of the utility this is one of its subgradients.
+        per unit that it is lowered. Zero: neither binds. With lambda_g the multiplier of the group's total exposure
+        and n_g its items, price_g = n_g lambda_g. At a kink of the utility this is one of its subgradients.
         """
         return self._by_group(self._batch.shadow_prices)
 
@@ -137,6 +138,21 @@ class Policy:
         priced = terms.constrained[self._index] & (terms.scale[self._index] > 0)
         prices = np.abs(self._batch.shadow_prices[self._index, priced])
         return float(np.sum(prices / terms.scale[self._index, priced]))
+
+    @property
+    def multipliers(self) -> dict[str, float]:
+        """Lagrange multiplier of each group's total exposure; NaN where nothing is known (read from a table)."""
+        return self._by_group(self._batch.solution.multipliers)
+
+    @property
+    def constraint_multipliers(self) -> tuple[float, ...]:
+        """Lagrange multipliers of the constraints of one's own, in their order."""
+        return tuple(self._batch.solution.constraint_multipliers.tolist())
+
+    @property
+    def discount(self) -> Discount:
+        """The discount of the utility."""
+        return self._batch.discount
 
     @property
     def relaxed(self) -> float | None:
