@@ -3,13 +3,18 @@
 from spofr_core.data.clicks import IPS, LoggingRanker, fit_logging_ranker, simulate_clicks, with_ips_labels
 from spofr_core.data.dataset import RankingDataset, Splits
 from spofr_core.data.export import write_csv, write_whole
+from spofr_core.data.german_credit import german_credit_lists
 from spofr_core.data.groups import GroupSpec
+from spofr_core.data.hiring import hiring_csv
 from spofr_core.data.limits import Limits
+from spofr_core.data.mslr import mslr_fold, mslr_lists
 from spofr_core.data.partition import PartitionedFolder, first_rows, partition_folder
 from spofr_core.data.reading import TablePreview, preview_table, read_dataset
+from spofr_core.data.samples import SAMPLES, load_hiring, load_sample, sample_path
 
 __all__ = [
     "IPS",
+    "SAMPLES",
     "GroupSpec",
     "Limits",
     "LoggingRanker",
@@ -19,9 +24,16 @@ __all__ = [
     "TablePreview",
     "first_rows",
     "fit_logging_ranker",
+    "german_credit_lists",
+    "hiring_csv",
+    "load_hiring",
+    "load_sample",
+    "mslr_fold",
+    "mslr_lists",
     "partition_folder",
     "preview_table",
     "read_dataset",
+    "sample_path",
     "simulate_clicks",
     "with_ips_labels",
     "write_csv",

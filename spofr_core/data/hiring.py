@@ -1,0 +1,72 @@
+"""A synthetic hiring market: job searches, candidates, and a ranker that is not fair to all of them.
+
+Nobody in it is real. What it imitates: relevance that does not depend on gender, and a ranker that leans on two proxies
+which do (career breaks and overtime), more in some fields of work than in others, so that some searches come out even
+and others do not.
+"""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+COLUMNS = (
+    "search_id", "candidate_id", "gender", "region", "years_experience", "skills_match", "education_level",
+    "test_score", "referrals", "career_break_months", "overtime_hours", "commute_km", "relevance", "score",
+)  # fmt: skip
+FEATURES = COLUMNS[4:12]
+REGIONS = ("north", "south", "east", "west")
+_REGION_SHARES = (0.4, 0.3, 0.2, 0.1)
+
+
+def hiring_csv(*, searches: int = 500, seed: int = 2022) -> str:
+    """The whole market as CSV text; the bundled file is `hiring_csv()`.
+
+    Only uniform random numbers are drawn, and everything is rounded, so that the text is the same on every machine.
+    """
+    rng = np.random.default_rng(seed)
+    out = io.StringIO()
+    out.write(",".join(COLUMNS) + "\n")
+    candidate = 10_000
+    for number in range(1, searches + 1):
+        n = 12 + int(rng.random() * 19)
+        for row in _search(n, rng):
+            candidate += 1
+            out.write(f"S{number:04d},C{candidate},{row}\n")
+    return out.getvalue()
+
+
+def _search(n: int, rng: np.random.Generator) -> list[str]:
+    """The rows of one search, in the order in which the candidates applied."""
+    women_share = 0.25 + 0.4 * rng.random()
+    lean = max(0.0, 4.0 * rng.random() - 0.8)  # how much this field of work rewards the proxies
+    woman = rng.random(n) < women_share
+    region = np.searchsorted(np.cumsum(_REGION_SHARES)[:-1], rng.random(n), side="right")
+    ability = _normal(n, rng)
+    years = np.clip(6 + 3 * ability + 3 * _normal(n, rng), 0, 30)
+    skills = np.clip(0.55 + 0.15 * ability + 0.12 * _normal(n, rng), 0, 1)
+    education = np.clip(np.floor(2.5 + 0.6 * ability + 0.9 * _normal(n, rng)), 1, 5)
+    test = np.clip(60 + 12 * ability + 10 * _normal(n, rng), 0, 100)
+    referrals = np.floor(3.5 * rng.random(n) ** 2 + 0.5 * (region == 0))
+    breaks = np.floor(np.where(woman, 16, 5) * rng.random(n) ** 2)
+    overtime = np.clip(np.where(woman, 3.0, 5.5) + 2.5 * _normal(n, rng), 0, 15)
+    commute = np.clip(4 + 40 * rng.random(n) ** 2 + 8 * (region == 3), 1, 80)
+    relevance = np.clip(np.floor(0.55 + 1.1 * ability + 0.5 * _normal(n, rng)), 0, 3)
+    merit = 0.06 * years + 1.6 * skills + 0.15 * education + 0.02 * test
+    proxies = -0.05 * breaks + 0.14 * overtime + 0.08 * referrals - 0.006 * commute
+    score = merit + lean * proxies + 0.15 * _normal(n, rng)
+    return [
+        f"{'female' if woman[i] else 'male'},{REGIONS[region[i]]},{years[i]:.1f},{skills[i]:.2f},{education[i]:.0f},"
+        f"{test[i]:.0f},{referrals[i]:.0f},{breaks[i]:.0f},{overtime[i]:.1f},{commute[i]:.1f},{relevance[i]:.0f},"
+        f"{score[i]:.4f}"
+        for i in range(n)
+    ]
+
+
+def _normal(n: int, rng: np.random.Generator) -> FloatArray:
+    """Nearly normal numbers: the sum of twelve uniform ones, less six."""
+    return np.asarray(rng.random((12, n)).sum(axis=0) - 6.0)
