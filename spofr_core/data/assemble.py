@@ -211,7 +211,8 @@ def _check_duplicates(
     raise DataError(
         f"Item {_shown(item_ids[first])} occurs twice in query {_shown(query_ids[query_codes[first]])}: column "
         f"{column!r} of {parsed.name}, second time at row {line} ({int(duplicated.sum()):,} such rows). "
-        "An item stands in a list once: remove the copies, or choose the column that tells the items (or the queries) apart.",
+        "An item stands in a list once: remove the copies, or choose the column that tells the items (or the queries) "
+        "apart.",
         column=column,
         row=line,
     )

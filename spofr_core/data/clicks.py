@@ -159,27 +159,31 @@ def simulate_clicks(
     clicked = examined * np.where(relevant, model.epsilon_plus, model.epsilon_minus)
     queries, clicks, shown = _clicked_impressions(data, clicked, n_clicks, rng)
     rows, offsets = rows_of(data.offsets, queries)
-    impressions = RankingDataset(
+    propensities, clipping = _clipped(examined[rows], clicks, IPS(clip=clip))
+    copied = data.features if keep_features else None
+    return RankingDataset(
         query_ids=_impression_ids(data.query_ids[queries]),
         offsets=offsets,
         item_ids=data.item_ids[rows],
         groups=data.groups[rows],
         group_names=data.group_names,
-        features=data.features[rows] if keep_features and data.features is not None else None,
-        feature_names=data.feature_names if keep_features else (),
+        relevance=clicks / propensities,
+        features=None if copied is None else copied[rows],
+        feature_names=() if copied is None else data.feature_names,
         clicks=clicks,
         positions=positions[rows],
-        propensities=examined[rows],
+        propensities=propensities,
         source_rows=rows,
         notes=(
             *data.notes,
             f"Clicks are simulated: {n_clicks:,} clicked impressions of {shown:,} shown, eta {model.eta:g}, "
-            f"epsilon {model.epsilon_plus:g} / {model.epsilon_minus:g}, seed {seed}.",
+            f"epsilon {model.epsilon_plus:g} / {model.epsilon_minus:g}, seed {seed}. "
+            "Relevance is click / propensity.",
+            *clipping,
         ),
         excluded=data.excluded,
         group_spec=data.group_spec,
     )
-    return with_ips_labels(impressions, IPS(eta=model.eta, clip=clip))
 
 
 def with_ips_labels(data: RankingDataset, ips: IPS | None = None) -> RankingDataset:
@@ -199,16 +203,22 @@ def with_ips_labels(data: RankingDataset, ips: IPS | None = None) -> RankingData
             "Labels from clicks need to know how likely an item was seen: name a propensity or a position column.",
             column="propensity",
         )
+    clipped, clipping = _clipped(propensities, data.clicks, ips)
+    note = f"Relevance is click / propensity, with propensities from {origin}."
+    return replace(data, propensities=clipped, relevance=data.clicks / clipped, notes=(*data.notes, note, *clipping))
+
+
+def _clipped(propensities: FloatArray, clicks: FloatArray, ips: IPS) -> tuple[FloatArray, tuple[str, ...]]:
+    """Propensities of at least `ips.clip`, and a note that counts those that were below it."""
     small = propensities < ips.clip
-    notes = [f"Relevance is click / propensity, with propensities from {origin}."]
-    if small.any():
-        harmed = int(np.sum(small & (data.clicks > 0)))
-        notes.append(
-            f"{int(small.sum()):,} propensities below {ips.clip:g} were clipped to it; "
-            f"{harmed:,} of these items were clicked."
-        )
-    clipped = np.maximum(propensities, ips.clip)
-    return replace(data, propensities=clipped, relevance=data.clicks / clipped, notes=(*data.notes, *notes))
+    if not small.any():
+        return propensities, ()
+    harmed = int(np.sum(small & (clicks > 0)))
+    note = (
+        f"{int(small.sum()):,} propensities below {ips.clip:g} were clipped to it; "
+        f"{harmed:,} of these items were clicked."
+    )
+    return np.maximum(propensities, ips.clip), (note,)
 
 
 def positions_of(data: RankingDataset, scores: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -382,9 +382,25 @@ class Splits:
     validation: RankingDataset
     test: RankingDataset
 
+    def standardized(self) -> Splits:
+        """Features less their mean, over their standard deviation: those of the training part, for all parts."""
+        center, spread = _standardizer(self.train)
+
+        def scaled(part: RankingDataset) -> RankingDataset:
+            return part if part.features is None else replace(part, features=(part.features - center) / spread)
+
+        return Splits(train=scaled(self.train), validation=scaled(self.validation), test=scaled(self.test))
+
     def __repr__(self) -> str:
         parts = (f"{name}={getattr(self, name)!r}" for name in ("train", "validation", "test"))
         return "Splits(" + ",\n       ".join(parts) + ")"
+
+
+def _standardizer(train: RankingDataset) -> tuple[FloatArray, FloatArray]:
+    if train.features is None:
+        raise DataError("There are no features to standardise.", column="features")
+    spread = train.features.std(axis=0)
+    return train.features.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
 def _rebuild(state: dict[str, Any]) -> RankingDataset:

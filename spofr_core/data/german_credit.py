@@ -146,7 +146,8 @@ def _grouping(people: People, groups: GermanGroups | int, train: IntArray | None
         return _two_groups(age <= 25, "age", ("25 and younger", "older than 25"))
     if not isinstance(groups, int) or not 2 < groups <= 10:
         raise ConfigError(
-            f"'groups' of German Credit must be one of ['purpose', 'gender', 'age'] or an int from 2 to 10, got {groups!r}."
+            "'groups' of German Credit must be one of ['purpose', 'gender', 'age'] or an int from 2 to 10, "
+            f"got {groups!r}."
         )
     spec = GroupSpec(columns="age", quantiles=groups)
     if train is not None:

@@ -213,6 +213,6 @@ def _list_ids(query_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.str_]:
 
 def _part_notes(pages: Pages) -> tuple[str, ...]:
     return (
-        f"{len(pages.query_ids):,} queries are in this part; {pages.dropped:,} queries of its file have no relevant page "
-        "and were dropped.",
+        f"{len(pages.query_ids):,} queries are in this part; {pages.dropped:,} queries of its file have no relevant "
+        "page and were dropped.",
     )

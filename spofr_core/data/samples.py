@@ -35,7 +35,7 @@ def load_sample(
     ----------
     name : {"german-credit", "mslr", "hiring"}
         German Credit: lists of 20 real applicants, 2 of them good credits. MSLR: lists of 20 web pages of real queries.
-        Hiring: a synthetic market with the score of an unfair ranker.
+        Hiring: a synthetic market with the score of an unfair ranker; its features are standardised.
     groups : optional
         German Credit: "purpose" (default), "gender", "age", or a number of age groups. MSLR: the number of quality
         groups (default 2). Hiring: "gender" (default), "region" or both ["gender", "region"]; also 2, 4 or 8.
@@ -72,7 +72,7 @@ def load_sample(
     elif name == "hiring":
         if lists is not None or test_lists is not None or mask_group or score is not None:
             raise ConfigError("'hiring' has its own lists, features and score: it takes 'groups' and 'seed' only.")
-        return load_hiring(groups).split(train=0.6, validation=0.2, seed=seed)
+        return load_hiring(groups).split(train=0.6, validation=0.2, seed=seed).standardized()
     else:
         raise ConfigError(f"A sample must be one of {list(SAMPLES)}, got {name!r}.")
     return _logged(splits, score, seed)
@@ -121,7 +121,7 @@ def _mslr(
         raise ConfigError(f"'groups' of MSLR is a number of groups, got {groups!r}.")
     if folder is not None:
         return mslr_fold(folder, groups=count, lists=lists, test_lists=test_lists, mask_group=mask_group, seed=seed)
-    return mslr_lists(
+    splits = mslr_lists(
         sample_path("mslr/msn1.fold1.train.5k.txt.gz"),
         None,
         sample_path("mslr/msn1.fold1.test.5k.txt.gz"),
@@ -131,6 +131,9 @@ def _mslr(
         mask_group=mask_group,
         seed=seed,
     )
+    note = "The bundled files are the first 5,000 lines of their fold, so the last query of each is cut short."
+    parts = (splits.train, splits.validation, splits.test)
+    return Splits(*(part.with_notes(note) for part in parts))
 
 
 def _logged(splits: Splits, score: str | None, seed: int) -> Splits:
