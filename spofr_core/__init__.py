@@ -1,1 +1,54 @@
 """Audit, repair and learn rankings whose exposure is provably fair for every query."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spofr_core.data import RankingDataset, load_sample, read_dataset, simulate_clicks
+    from spofr_core.errors import ConfigError, DataError, InfeasibleFairness, SpofrError
+    from spofr_core.evaluation import AuditResult, audit, audit_folder, repair_ranking
+    from spofr_core.fairness import Discount, Fairness, PositionBias, group_merits
+    from spofr_core.policy import Policies, Policy, decompose, fair_policies, fair_policy, verify
+
+_HOME = {
+    "data": ("RankingDataset", "load_sample", "read_dataset", "simulate_clicks"),
+    "errors": ("ConfigError", "DataError", "InfeasibleFairness", "SpofrError"),
+    "evaluation": ("AuditResult", "audit", "audit_folder", "repair_ranking"),
+    "fairness": ("Discount", "Fairness", "PositionBias", "group_merits"),
+    "policy": ("Policies", "Policy", "decompose", "fair_policies", "fair_policy", "verify"),
+}
+_ROOM_OF = {name: room for room, names in _HOME.items() for name in names}
+
+__all__ = [
+    "AuditResult",
+    "ConfigError",
+    "DataError",
+    "Discount",
+    "Fairness",
+    "InfeasibleFairness",
+    "Policies",
+    "Policy",
+    "PositionBias",
+    "RankingDataset",
+    "SpofrError",
+    "audit",
+    "audit_folder",
+    "decompose",
+    "fair_policies",
+    "fair_policy",
+    "group_merits",
+    "load_sample",
+    "read_dataset",
+    "repair_ranking",
+    "simulate_clicks",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a room when one of its names is first asked for: an audit does not wait for torch."""
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'spofr_core' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"spofr_core.{_ROOM_OF[name]}"), name)

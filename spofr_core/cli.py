@@ -66,6 +66,78 @@ def audit_command(
 
 
 @app.command()
+@with_options(source=DataOptions, ask=FairnessOptions)
+def rerank(
+    source: DataOptions,
+    ask: FairnessOptions,
+    out: Annotated[Path, typer.Option(help="Policies as a long table: .parquet or .csv.")],
+    json_: JsonOption = None,
+    certificates: Annotated[
+        Path | None, typer.Option(help="Write the proof of every query, one JSON line each.")
+    ] = None,
+    solver: Annotated[str, typer.Option(help="'exact' or 'glop'.")] = "exact",
+    relax: Annotated[
+        bool, typer.Option(help="Where delta is infeasible, use the smallest feasible one and say so.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Breaks ties between equal scores.")] = 0,
+) -> None:
+    """The optimal policies within delta: a lottery over rankings for every query."""
+    from spofr_core.evaluation import repair_ranking
+    from spofr_core.policy import write_certificates
+
+    data = source.read()
+    repaired = repair_ranking(data, ask.build(data), solver=solver, seed=seed, relax=relax)
+    repaired.policies.write(out)
+    if certificates is not None:
+        write_certificates(repaired.policies, certificates)
+    summary = repaired.summary
+    _emit_json(summary, json_)
+    if json_ != "-":
+        _print_repair(summary)
+        typer.echo(f"{summary['rankings']:,} rankings of {summary['queries']:,} queries are in {out}")
+
+
+@app.command()
+@with_options(source=DataOptions, ask=FairnessOptions)
+def verify(
+    policies: Annotated[Path, typer.Argument(help="What `rerank` wrote: .parquet, .csv, or certificates .jsonl.")],
+    source: DataOptions,
+    ask: FairnessOptions,
+    json_: JsonOption = None,
+    optimal: Annotated[bool, typer.Option(help="Ask for the largest utility too, not for delta alone.")] = True,
+    allow_relaxed: Annotated[
+        bool, typer.Option(help="Accept queries whose delta is infeasible at their smallest feasible one.")
+    ] = False,
+) -> None:
+    """Check policies from scratch; exit code 1 when something does not hold."""
+    from spofr_core.policy import verify_file
+
+    data = source.read()
+    checked = verify_file(policies, data, ask.build(data), optimal=optimal, allow_relaxed=allow_relaxed)
+    table = checked.queries
+    summary = {
+        "schema": 1,
+        "ok": checked.ok,
+        "queries": len(table),
+        "failed": int((~table["ok"]).sum()),
+        "max_violation": None if table["violation"].isna().all() else checked.max_violation,
+        "min_margin": None if table["margin"].isna().all() else float(table["margin"].min()),
+        "max_gap": None if table["gap"].isna().all() else checked.gap,
+        "reasons": checked.reasons,
+    }
+    _emit_json(summary, json_)
+    if json_ != "-":
+        for reason in checked.reasons[:20]:
+            typer.echo(reason)
+        held = "Every query holds delta" if checked.ok else f"{summary['failed']:,} of {len(table):,} queries fail"
+        typer.echo(
+            f"{held}; largest violation {checked.max_violation:.6g}, largest gap to the optimum {checked.gap:.3g}."
+        )
+    if not checked.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
 def doctor(json_: JsonOption = None) -> None:
     """Versions, threads, browser; what is missing and how to get it."""
     from spofr_core.doctor import examine
@@ -113,6 +185,18 @@ def bench_audit_command(
     _report_bench(bench_audit(queries=queries, rounds=rounds), json_)
 
 
+@bench_app.command("solver")
+def bench_solver_command(
+    json_: JsonOption = None,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 7,
+    quick: Annotated[bool, typer.Option(help="Lists of 20 only.")] = False,
+) -> None:
+    """The exact solver beside hot-started GLOP, an assignment solver and a plain sort."""
+    from spofr_core.experiments.bench.solver import bench_solver
+
+    _report_bench(bench_solver(rounds=rounds, quick=quick), json_)
+
+
 def _report_bench(measured: dict[str, Any], json_: str | None) -> None:
     _emit_json(measured, json_)
     if json_ != "-":
@@ -130,6 +214,18 @@ def _emit_json(content: dict[str, Any], target: str | None) -> None:
         from spofr_core.data import write_whole
 
         write_whole(target, (text + "\n").encode("utf-8"))
+
+
+def _print_repair(summary: dict[str, Any]) -> None:
+    before, after = summary["before"], summary["after"]
+    typer.echo(f"{'':18} {'before':>10} {'after':>10}")
+    for name in ("fair", "violation_mean", "violation_max", "score_utility", "dcg", "ndcg"):
+        if before[name] is not None:
+            typer.echo(f"{name:18} {before[name]:>10.6g} {after[name]:>10.6g}")
+    for query in summary["relaxed"]:
+        typer.echo(f"relaxed: query {query['query']} can hold delta = {query['min_delta']:.6g} at best")
+    for note in summary["notes"]:
+        typer.echo(f"note: {note}")
 
 
 def _print_groups(summary: dict[str, Any]) -> None:

@@ -8,11 +8,11 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from spofr_core.data import RankingDataset, Splits, load_sample, read_dataset
+from spofr_core.data import RankingDataset, Splits, load_hiring, load_sample, read_dataset
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness, PositionBias, group_merits
 
@@ -59,21 +59,26 @@ class DataOptions:
         return f"sample {self.sample}" if self.sample else str(self.file)
 
     def read(self) -> RankingDataset:
-        """The dataset: the file, or all of a bundled sample that carries scores, else its test part."""
+        """The file; all of the hiring sample; or the test part of another sample, scored by its logging ranker."""
+        if self.sample == "hiring":
+            self._one_source()
+            return load_hiring(self.groups)
         if self.sample is not None:
-            return self.splits().test
+            return self.splits(score="logging").test
         if self.file is None:
             raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES}).")
         return read_dataset(self.file, **self.mapping())
 
-    def splits(self, *, seed: int = 0) -> Splits:
+    def splits(self, *, seed: int = 0, score: Literal["logging"] | None = None) -> Splits:
         """Train, validation and test parts of the sample, or of the file split by query."""
+        self._one_source()
         if self.sample is not None:
-            if self.file is not None:
-                raise ConfigError(f"Both the file {str(self.file)!r} and --sample {self.sample} are given; name one.")
-            options = {} if self.groups is None else {"groups": self.groups}
-            return load_sample(self.sample, **options, seed=seed)
+            return load_sample(self.sample, groups=self.groups, seed=seed, score=score)
         return self.read().split(seed=seed)
+
+    def _one_source(self) -> None:
+        if self.sample is not None and self.file is not None:
+            raise ConfigError(f"Both the file {str(self.file)!r} and --sample {self.sample} are given; name one.")
 
     def mapping(self) -> dict[str, Any]:
         """The keyword arguments of `read_dataset` that these options stand for."""

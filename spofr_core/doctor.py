@@ -10,7 +10,7 @@ from typing import Any
 
 import numba
 
-from spofr_core.data import sample_folder
+from spofr_core.data import sample_path
 from spofr_core.errors import SpofrError
 
 PACKAGES = (
@@ -54,7 +54,7 @@ def examine() -> dict[str, Any]:
             "`apt-get install chromium`, or `python -m playwright install chromium`."
         )
     try:
-        samples: str | None = str(sample_folder())
+        samples: str | None = str(sample_path("."))
     except SpofrError as error:
         samples = None
         missing.append(str(error))

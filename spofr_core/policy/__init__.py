@@ -11,6 +11,7 @@ from spofr_core.policy.solvers import SOLVERS, Solution, Solver, make_solver
 from spofr_core.policy.sorting import tied_expectation
 from spofr_core.policy.tables import read_table
 from spofr_core.policy.verify import Verification, verify
+from spofr_core.policy.verify_file import verify_file
 from spofr_core.policy.weights import WeightSolver, fair_weights, solve_weights
 
 __all__ = [
@@ -39,5 +40,6 @@ __all__ = [
     "tied_expectation",
     "utility_curve",
     "verify",
+    "verify_file",
     "write_certificates",
 ]

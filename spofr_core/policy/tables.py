@@ -18,8 +18,9 @@ from spofr_core.policy.programme import prepare
 from spofr_core.policy.solvers import Solution
 
 COLUMNS = ("query_id", "ranking", "probability", "position", "item_id")
-MAX_RANKINGS = 10_000
-"""Of one list; a table that names a later ranking is refused rather than given memory."""
+MAX_RANKINGS = 1_000_000
+MAX_CELLS = 500_000_000
+"""Rankings times items; a table that asks for more is refused rather than given memory."""
 
 
 def to_frame(policies: Policies) -> pd.DataFrame:
@@ -51,9 +52,9 @@ def from_frame(
 ) -> Policies:
     """Read the long table of policies for the lists of `data`.
 
-    A position that the table leaves out holds item -1, a probability that differs between the rows of one ranking is
-    NaN, and a list that the table leaves out has no rankings, so that `verify` can tell what is wrong with each list.
-    Only what cannot be understood is refused.
+    A position that the table leaves out holds item -1, the probability of a ranking that is incomplete or whose rows
+    disagree is NaN, and a list that the table leaves out has no rankings, so that `verify` can tell what is wrong with
+    each list. Only what cannot be understood is refused.
 
     Raises
     ------
@@ -75,12 +76,17 @@ def from_frame(
         on_infeasible="relax",
     )
     query = _places(frame["query_id"], data.query_ids, "query_id")
-    ranking = _counted(frame, "ranking", MAX_RANKINGS * np.ones(len(frame), dtype=np.int64))
+    ranking = _counted(frame, "ranking", np.full(len(frame), MAX_RANKINGS))
     position = _counted(frame, "position", np.diff(data.offsets)[query])
     probability = _numbers(frame, "probability")
     item = _items(frame["item_id"], query, data)
 
     height = int(ranking.max(initial=0)) + 1
+    if height * data.n_items > MAX_CELLS:
+        raise DataError(
+            f"The table has up to {height} rankings of a list, which is too much for {data.n_items} items at once; "
+            "read the queries with so many rankings apart."
+        )
     rankings = np.full((height, data.n_items), -1, dtype=np.int32)
     rankings[ranking, data.offsets[query] + position] = item
     low, high = np.full((len(lists), height), np.inf), np.full((len(lists), height), -np.inf)
@@ -88,14 +94,32 @@ def from_frame(
     np.maximum.at(high, (query, ranking), probability)
     named = high > -np.inf
     counts = np.where(named.any(axis=1), height - np.argmax(named[:, ::-1], axis=1), 0).astype(np.int32)
-    repeated = np.zeros((len(lists), height), dtype=np.int64)
-    np.add.at(repeated, (query, ranking), 1)
-    whole = repeated == np.diff(data.offsets)[:, None]  # rows too many overwrite each other: not one ranking
+    whole = _complete(query, ranking, position, item, data, height)
     probabilities = np.where(named & (low == high) & whole, low, np.where(named, np.nan, 0.0))
     unknown = np.full((len(lists), len(lists.group_names)), np.nan)
     solution = Solution(rankings, probabilities, counts, unknown, np.full(len(lists), np.nan), solver="table")
     scores = np.zeros(data.n_items) if data.score is None else np.array(data.score)
     return Policies(lists, scores, solution, data.item_ids)
+
+
+def _complete(
+    query: npt.NDArray[np.int64],
+    ranking: npt.NDArray[np.int64],
+    position: npt.NDArray[np.int64],
+    item: npt.NDArray[np.int64],
+    data: RankingDataset,
+    height: int,
+) -> npt.NDArray[np.bool_]:
+    """(Q, R): whether the rows of a ranking name each position and each item of the list once."""
+    lengths = data.list_lengths[:, None]
+    rows = np.zeros((len(data), height), dtype=np.int64)
+    np.add.at(rows, (query, ranking), 1)
+    whole = rows == lengths
+    for place in (position, item):
+        seen = np.zeros((height, data.n_items), dtype=np.bool_)
+        seen[ranking, data.offsets[query] + place] = True
+        whole &= np.add.reduceat(seen, data.offsets[:-1], axis=1, dtype=np.int64).T == lengths
+    return whole
 
 
 def write_table(policies: Policies, path: str | Path) -> None:
@@ -117,9 +141,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
         if target.suffix == ".parquet":
             return pd.read_parquet(target)
         if target.suffix == ".csv":
-            frame = pd.read_csv(
-                target, dtype={"query_id": str, "item_id": str}, keep_default_na=False, float_precision="round_trip"
-            )
+            frame = pd.read_csv(target, dtype={"query_id": str, "item_id": str}, keep_default_na=False)
             for name in ("query_id", "item_id"):
                 if name in frame.columns:
                     frame[name] = [original(cell) for cell in frame[name]]

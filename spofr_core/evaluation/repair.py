@@ -1,0 +1,120 @@
+"""What an exact fair re-ranking changes: exposure, violation and utility, before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from spofr_core.data import RankingDataset
+from spofr_core.evaluation.audit import AuditResult, audit
+from spofr_core.evaluation.intervals import bootstrap_mean
+from spofr_core.evaluation.measures import list_sums
+from spofr_core.evaluation.summary import plain
+from spofr_core.evaluation.table import FloatArray
+from spofr_core.fairness import Discount, Fairness
+from spofr_core.policy import Policies, tied_expectation
+from spofr_core.policy import repair as fair_reranking
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A dataset's own ranking and its exact fair re-ranking, audited alike.
+
+    Attributes
+    ----------
+    policies : Policies
+        The re-ranking, optimal for the dataset's scores within the bounds.
+    before, after : AuditResult
+    score_utility : (2, Q) float
+        scores' Pi w of each query before and after: what the programme maximises.
+    """
+
+    policies: Policies
+    before: AuditResult
+    after: AuditResult
+    score_utility: FloatArray
+    seed: int
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Plain dict: share of delta-fair queries, violations, DCG and score utility, before and after."""
+        change = self.score_utility[1] - self.score_utility[0]
+        return {
+            "schema": 1,
+            "delta": self.after.summary["delta"],
+            "notion": self.after.summary["notion"],
+            "queries": len(self.policies),
+            "rankings": int(self.policies.solution.counts.sum()),
+            "solver": self.policies.solution.solver,
+            "before": _state(self.before, self.score_utility[0]),
+            "after": _state(self.after, self.score_utility[1]),
+            "score_utility_change": {
+                "mean": float(change.mean()),
+                "ci": list(bootstrap_mean(change, seed=self.seed) or ()),
+            },
+            "dcg_change": self._dcg_change(),
+            "relaxed": [
+                {"query": plain(self.before.table.query_ids[q]), "min_delta": delta}
+                for q, delta in self.policies.relaxed.items()
+            ],
+            "notes": list(self.policies.notes),
+        }
+
+    def _dcg_change(self) -> dict[str, Any] | None:
+        if self.before.table.dcg is None or self.after.table.dcg is None:
+            return None
+        change = self.after.table.dcg - self.before.table.dcg
+        return {"mean": float(change.mean()), "ci": list(bootstrap_mean(change, seed=self.seed) or ())}
+
+
+def repair_ranking(
+    data: RankingDataset,
+    fairness: Fairness,
+    *,
+    solver: str = "exact",
+    discount: Discount | None = None,
+    cutoff: int = 10,
+    seed: int = 0,
+    relax: bool = True,
+) -> Repair:
+    """Re-rank every list of the data optimally within the bounds, and audit both rankings.
+
+    Parameters
+    ----------
+    data : RankingDataset
+        With scores.
+    relax : bool
+        Where no policy satisfies delta (merit notion), use the smallest feasible delta of that query and list it;
+        otherwise raise `InfeasibleFairness`.
+    """
+    worth = discount or Discount()
+    policies = fair_reranking(
+        data, fairness, solver=solver, discount=worth, seed=seed, on_infeasible="relax" if relax else "raise"
+    )
+    scores = np.asarray(data.score)
+    longest = int(data.list_lengths.max(initial=0))
+    sorted_worth = tied_expectation(scores, data.offsets, worth.vector(longest))
+    return Repair(
+        policies=policies,
+        before=audit(data, fairness, discount=worth, cutoff=cutoff, seed=seed),
+        after=audit(data, fairness, policies=policies, discount=worth, cutoff=cutoff, seed=seed),
+        score_utility=np.stack([list_sums(scores * sorted_worth, data.offsets), policies.utility]),
+        seed=seed,
+    )
+
+
+def _state(result: AuditResult, score_utility: FloatArray) -> dict[str, Any]:
+    summary = result.summary
+    return {
+        "fair": summary["queries"]["fair"],
+        "applicable": summary["queries"]["applicable"],
+        "share": summary["queries"]["share"],
+        "violation_mean": summary["violation"]["mean"],
+        "violation_max": summary["violation"]["max"],
+        "score_utility": float(score_utility.mean()),
+        "dcg": None if summary["utility"] is None else summary["utility"]["dcg"],
+        "ndcg": None if summary["utility"] is None else summary["utility"]["ndcg"],
+    }
