@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from spofr_core.config import StrictModel
 from spofr_core.data.dataset import RankingDataset
+from spofr_core.data.features import SharedFeatures, share
 from spofr_core.data.rows import rows_of
 from spofr_core.errors import ConfigError, DataError
 
@@ -117,7 +118,6 @@ def simulate_clicks(
     relevant_at: float = 1.0,
     logging: LoggingRanker | Literal["score"] | None = None,
     clip: float = 0.01,
-    keep_features: bool = True,
     seed: int = 0,
 ) -> RankingDataset:
     """Clicks on rankings of a logging ranker, as training data with inverse-propensity labels.
@@ -138,16 +138,14 @@ def simulate_clicks(
         What ranks: a ranker, the score column of the data, or (None) `fit_logging_ranker(data, seed=seed)`.
     clip : float
         Smallest propensity; what is clipped is told in the notes.
-    keep_features : bool
-        Copy the features to every impression. Without them use ``data.features[clicks.source_rows]``.
     seed : int
         Seed of everything random here.
 
     Returns
     -------
     RankingDataset
-        One list per clicked impression: `relevance` holds the labels; `clicks`, `positions`, `propensities` and
-        `source_rows` are set. Query ids read "query/impression".
+        One list per clicked impression: `relevance` holds the labels; `clicks`, `positions` and `propensities` are
+        set. The features are shared with the data, not copied. Query ids read "query/impression".
     """
     if n_clicks < 1:
         raise ConfigError(f"'n_clicks' must be 1 or more, got {n_clicks}.")
@@ -160,7 +158,6 @@ def simulate_clicks(
     queries, clicks, shown = _clicked_impressions(data, clicked, n_clicks, rng)
     rows, offsets = rows_of(data.offsets, queries)
     propensities, clipping = _clipped(examined[rows], clicks, IPS(clip=clip))
-    copied = data.features if keep_features else None
     return RankingDataset(
         query_ids=_impression_ids(data.query_ids[queries]),
         offsets=offsets,
@@ -168,12 +165,11 @@ def simulate_clicks(
         groups=data.groups[rows],
         group_names=data.group_names,
         relevance=clicks / propensities,
-        features=None if copied is None else copied[rows],
-        feature_names=() if copied is None else data.feature_names,
+        features=_shared_features(data, rows),
+        feature_names=data.feature_names,
         clicks=clicks,
         positions=positions[rows],
         propensities=propensities,
-        source_rows=rows,
         notes=(
             *data.notes,
             f"Clicks are simulated: {n_clicks:,} clicked impressions of {shown:,} shown, eta {model.eta:g}, "
@@ -205,7 +201,7 @@ def with_ips_labels(data: RankingDataset, ips: IPS | None = None) -> RankingData
         )
     clipped, clipping = _clipped(propensities, data.clicks, ips)
     note = f"Relevance is click / propensity, with propensities from {origin}."
-    return replace(data, propensities=clipped, relevance=data.clicks / clipped, notes=(*data.notes, note, *clipping))
+    return data.replace(propensities=clipped, relevance=data.clicks / clipped, notes=(*data.notes, note, *clipping))
 
 
 def _clipped(propensities: FloatArray, clicks: FloatArray, ips: IPS) -> tuple[FloatArray, tuple[str, ...]]:
@@ -272,6 +268,12 @@ def _logged_scores(data: RankingDataset, logging: LoggingRanker | Literal["score
 def _impression_ids(query_ids: npt.NDArray[np.generic]) -> npt.NDArray[np.str_]:
     numbers = np.arange(len(query_ids)).astype(np.str_)
     return np.strings.add(np.strings.add(query_ids.astype(np.str_), "/"), numbers)
+
+
+def _shared_features(data: RankingDataset, rows: npt.NDArray[np.int64]) -> SharedFeatures | None:
+    if data.shared_features is not None:
+        return data.shared_features[rows]
+    return None if data.features is None else share(data.features, rows)
 
 
 def _features_of(data: RankingDataset) -> FloatArray:

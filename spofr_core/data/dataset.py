@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from spofr_core.data.features import FeaturesField, SharedFeatures
 from spofr_core.data.rows import rows_of
 from spofr_core.errors import DataError
 
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
-_PER_ITEM = (
-    "item_ids", "groups", "relevance", "score", "features", "clicks", "positions", "propensities", "source_rows",
-)  # fmt: skip
+_PER_ITEM = ("item_ids", "groups", "relevance", "score", "features", "clicks", "positions", "propensities")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,14 +50,12 @@ class RankingDataset:
     score : array of shape (N,), optional
         What the items are ranked by, higher is better. Ranks are kept here with their sign changed.
     features : array of shape (N, F), optional
-        Inputs of a learned scorer.
+        Inputs of a learned scorer. Features that many lists share may be given as `SharedFeatures`; they are copied
+        to one row per item only when this attribute is read (see `shared_features`).
     feature_names : tuple of str
         One name per feature.
     clicks, positions, propensities : array of shape (N,), optional
         Of logged lists: clicked or not, the position shown (1 is the top), the probability of being examined.
-    source_rows : array of shape (N,), optional
-        Of drawn lists: the row of the dataset that each item was drawn from. Features that a thousand lists share
-        need not be copied a thousand times.
     notes : tuple of str
         What the reader wants known: guesses, ties, clipping, lonely groups. A slice keeps them.
     excluded : mapping of str to int
@@ -74,12 +71,11 @@ class RankingDataset:
     group_names: tuple[str, ...]
     relevance: FloatArray | None = None
     score: FloatArray | None = None
-    features: FloatArray | None = None
+    features: FeaturesField = FeaturesField()  # noqa: RUF009  # a descriptor: reads as FloatArray or None
     feature_names: tuple[str, ...] = ()
     clicks: FloatArray | None = None
     positions: npt.NDArray[np.int64] | None = None
     propensities: FloatArray | None = None
-    source_rows: npt.NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)
     group_spec: GroupSpec | None = None
@@ -91,9 +87,10 @@ class RankingDataset:
         put(self, "item_ids", _read_only(self.item_ids, None))
         put(self, "groups", _read_only(self.groups, np.int32))
         put(self, "positions", _read_only(self.positions, np.int64))
-        put(self, "source_rows", _read_only(self.source_rows, np.int64))
-        for name in ("relevance", "score", "features", "clicks", "propensities"):
+        for name in ("relevance", "score", "clicks", "propensities"):
             put(self, name, _read_only(getattr(self, name), np.float64))
+        if self.shared_features is None:
+            put(self, "features", _read_only(self.features, np.float64))
         put(self, "group_names", tuple(str(name) for name in self.group_names))
         put(self, "feature_names", self._checked_feature_names())
         put(self, "notes", tuple(self.notes))
@@ -101,7 +98,7 @@ class RankingDataset:
         self._check()
 
     def _checked_feature_names(self) -> tuple[str, ...]:
-        width = 0 if self.features is None else self.features.shape[-1]
+        width = 0 if self._stored("features") is None else self._stored("features").shape[-1]
         names = tuple(self.feature_names) or tuple(str(k) for k in range(1, width + 1))
         if len(names) != width:
             raise DataError(f"There are {len(names)} feature names for {width} features: give one name per feature.")
@@ -118,8 +115,8 @@ class RankingDataset:
             raise DataError("'offsets' must start at 0 and increase: every query has at least one item.")
         rows = int(self.offsets[-1])
         for name in _PER_ITEM:
-            array = getattr(self, name)
-            if array is not None and (len(array) != rows or array.ndim != (2 if name == "features" else 1)):
+            array = self._stored(name)
+            if array is not None and (array.shape[0] != rows or len(array.shape) != (2 if name == "features" else 1)):
                 raise DataError(f"{name!r} has shape {array.shape}, but 'offsets' ends at {rows} rows.", column=name)
         if len(set(self.group_names)) != len(self.group_names):
             raise DataError(f"Group names must differ from each other, got {list(self.group_names)}.")
@@ -130,7 +127,8 @@ class RankingDataset:
                 column="groups",
             )
         for name in ("relevance", "score", "features", "clicks", "propensities"):
-            self._check_finite(name)
+            if not isinstance(self._stored(name), SharedFeatures):
+                self._check_finite(name)
         self._check_sign("relevance", minimum=0.0, allowed="zero or more")
         self._check_sign("positions", minimum=1, allowed="1 (the top) or more")
         if self.propensities is not None and rows:
@@ -180,6 +178,16 @@ class RankingDataset:
         return len(self.group_names)
 
     @property
+    def shared_features(self) -> SharedFeatures | None:
+        """Features as a table and the row of each item, where they are kept that way; otherwise None."""
+        stored = self._stored("features")
+        return stored if isinstance(stored, SharedFeatures) else None
+
+    def _stored(self, name: str) -> Any:
+        """A field as it is kept: shared features are not copied."""
+        return self.__dict__["_features"] if name == "features" else getattr(self, name)
+
+    @property
     def list_lengths(self) -> npt.NDArray[np.int64]:
         """Items of each query, shape (Q,)."""
         return np.diff(self.offsets)
@@ -198,8 +206,8 @@ class RankingDataset:
     def __repr__(self) -> str:
         optional = ("relevance", "score", "clicks", "propensities")
         known = [name for name in optional if getattr(self, name) is not None]
-        if self.features is not None:
-            known.append(f"{self.features.shape[1]} features")
+        if self.feature_names:
+            known.append(f"{len(self.feature_names)} features")
         return (
             f"RankingDataset({len(self):,} queries, {self.n_items:,} items, groups {list(self.group_names)}"
             f"{', ' if known else ''}{', '.join(known)})"
@@ -269,9 +277,9 @@ class RankingDataset:
         offsets: npt.NDArray[np.int64],
         rows: slice | npt.NDArray[np.int64],
     ) -> RankingDataset:
-        arrays = {name: getattr(self, name) for name in _PER_ITEM}
+        arrays = {name: self._stored(name) for name in _PER_ITEM}
         part: dict[str, Any] = {name: None if a is None else a[rows] for name, a in arrays.items()}
-        return replace(self, query_ids=query_ids, offsets=offsets, **part)
+        return self.replace(query_ids=query_ids, offsets=offsets, **part)
 
     def split(self, *, train: float = 0.6, validation: float = 0.2, seed: int = 0) -> Splits:
         """Split by query at random: all items of a query land in the same part.
@@ -302,9 +310,13 @@ class RankingDataset:
 
     # -- changes -------------------------------------------------------------------------------------
 
+    def replace(self, **changes: Any) -> RankingDataset:
+        """The same data with other values of some fields."""
+        return RankingDataset(**({f.name: self._stored(f.name) for f in fields(self)} | changes))
+
     def with_scores(self, scores: npt.ArrayLike) -> RankingDataset:
         """The same data, ranked by these scores: shape (N,), higher is better."""
-        return replace(self, score=np.asarray(scores, dtype=np.float64))
+        return self.replace(score=np.asarray(scores, dtype=np.float64))
 
     def with_groups(
         self,
@@ -328,11 +340,11 @@ class RankingDataset:
         if group_names is None:
             labels, given = np.unique(given, return_inverse=True)
             group_names = [str(label) for label in labels.tolist()]
-        return replace(self, groups=given, group_names=tuple(group_names), group_spec=group_spec)
+        return self.replace(groups=given, group_names=tuple(group_names), group_spec=group_spec)
 
     def with_notes(self, *notes: str) -> RankingDataset:
         """The same data with these notes added."""
-        return replace(self, notes=(*self.notes, *notes))
+        return self.replace(notes=(*self.notes, *notes))
 
     # -- out and back --------------------------------------------------------------------------------
 
@@ -357,20 +369,20 @@ class RankingDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over the content (not over notes, exclusions, source rows or the way the groups were made)."""
+        """SHA-256 over the content (not over notes, exclusions or the way the groups were made)."""
         digest = hashlib.sha256()
-        for name in ("query_ids", "offsets", *(name for name in _PER_ITEM if name != "source_rows")):
-            array = getattr(self, name)
+        for name in ("query_ids", "offsets", *_PER_ITEM):
+            array = self._stored(name)
             digest.update(f"{name}:{'absent' if array is None else array.shape};".encode())
-            if array is not None:
-                digest.update(_content(array))
+            for block in array.blocks() if isinstance(array, SharedFeatures) else [array]:
+                digest.update(b"" if block is None else _content(block))
         for names in (self.group_names, self.feature_names):
             digest.update(repr(names).encode())
         return digest.hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that the arrays are read-only on the other side too.
-        state = {f.name: getattr(self, f.name) for f in fields(self)} | {"excluded": dict(self.excluded)}
+        state = {f.name: self._stored(f.name) for f in fields(self)} | {"excluded": dict(self.excluded)}
         return _rebuild, (state,)
 
 
@@ -387,7 +399,7 @@ class Splits:
         center, spread = _standardizer(self.train)
 
         def scaled(part: RankingDataset) -> RankingDataset:
-            return part if part.features is None else replace(part, features=(part.features - center) / spread)
+            return part if part.features is None else part.replace(features=(part.features - center) / spread)
 
         return Splits(train=scaled(self.train), validation=scaled(self.validation), test=scaled(self.test))
 

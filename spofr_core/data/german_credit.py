@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.features import share
 from spofr_core.data.groups import Grouping, GroupSpec, Labels, group_by_labels, group_by_number
 from spofr_core.data.limits import Limits
 from spofr_core.errors import ConfigError, DataError
@@ -123,7 +124,7 @@ def german_credit_lists(
             groups=grouping.codes[rows],
             group_names=grouping.names,
             relevance=people.good[rows].astype(np.float64),
-            features=features[rows],
+            features=share(features, rows),
             feature_names=names,
             notes=(
                 "German Credit (Hofmann 1994, Statlog): lists are drawn from real people; item ids are line numbers.",

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.features import share
 from spofr_core.data.groups import GroupSpec, group_by_number
 from spofr_core.data.letor import parse_letor
 from spofr_core.data.limits import Limits
@@ -135,7 +136,7 @@ def mslr_lists(
             groups=grouping.codes,
             group_names=grouping.names,
             relevance=pages.relevant[rows].astype(np.float64),
-            features=(pages.features[rows] / scale)[:, kept],
+            features=share((pages.features / scale)[:, kept], rows),
             feature_names=tuple(str(k + 1) for k in kept),
             notes=(*notes, *grouping.notes, *_part_notes(pages)),
             group_spec=grouping.spec,
