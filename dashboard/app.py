@@ -1,0 +1,36 @@
+"""Navigation and shared state; the pages are in `dashboard/views`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from dashboard.elements import told
+from dashboard.navigation import pages
+from dashboard.sidebar import settle, sidebar
+from dashboard.sources import loaded
+from dashboard.state import write_address
+
+ICON = Path(__file__).parent / "assets" / "icon.svg"
+
+
+def main() -> None:
+    """Draw the page that was asked for, with delta beside it."""
+    # A picture of our own: an icon by name would be fetched from the network.
+    st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ICON), layout="wide")
+    page = st.navigation(pages(), position="top")
+    controls()
+    page.run()
+    write_address()
+
+
+@told
+def controls() -> None:
+    """The sidebar, after the choices have been brought in line with the data."""
+    source = loaded()
+    settle(source)
+    sidebar(source)
+
+
+main()

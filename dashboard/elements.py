@@ -1,0 +1,63 @@
+"""Small pieces that pages share: a chart with its table, an error as one sentence."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from dashboard.charts.base import CONFIG
+from dashboard.text import markdown
+from spofr_core.data import write_csv
+from spofr_core.errors import SpofrError
+
+MOST_ROWS = 5000
+"""Rows of a table behind a chart; the downloads have them all."""
+
+
+def chart(figure: go.Figure, title: str, described: str, *, table: pd.DataFrame, note: str = "") -> None:
+    """A titled chart, with words for those who do not see it and its numbers for those who want them."""
+    st.subheader(title, anchor=False)
+    st.plotly_chart(figure, config=CONFIG, alt=described, key=f"chart-{title}")
+    if note:
+        st.caption(note)
+    with st.expander("The numbers"):
+        show_table(table, f"Numbers of: {title}")
+
+
+def table(frame: pd.DataFrame, described: str) -> None:
+    """A small table."""
+    show_table(frame, described)
+
+
+def show_table(frame: pd.DataFrame, described: str) -> None:
+    """A table as text and numbers; long ones are cut, and say so."""
+    st.dataframe(frame.head(MOST_ROWS), hide_index=True, alt=described)
+    if len(frame) > MOST_ROWS:
+        st.caption(f"The first {MOST_ROWS:,} of {len(frame):,} rows.")
+
+
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    """A table as CSV whose text cells no spreadsheet runs as formulas."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        write_csv(frame, path)
+        return path.read_bytes()
+
+
+def told(page: Callable[[], None]) -> Callable[[], None]:
+    """Let a page tell what went wrong in the one sentence that the core has for it."""
+
+    @functools.wraps(page)
+    def wrapper() -> None:
+        try:
+            page()
+        except SpofrError as error:
+            st.error(markdown(error, 1000), icon=":material/error:")
+
+    return wrapper

@@ -1,0 +1,35 @@
+"""The pages and their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import streamlit as st
+
+PAGES = {
+    "data": ("Data", ":material/table_view:"),
+    "audit": ("Audit", ":material/balance:"),
+    "policy": ("Policy", ":material/casino:"),
+    "report": ("Report", ":material/description:"),
+}
+FIRST = "audit"
+"""The page that a newcomer sees."""
+
+
+def page_named(name: str) -> st.Page:
+    """The page in `dashboard/views/<name>.py`; its code is loaded when somebody goes there."""
+    title, icon = PAGES[name]
+    return st.Page(_opener(name), title=title, icon=icon, url_path=name, default=name == FIRST)
+
+
+def pages() -> list[st.Page]:
+    """All pages, in the order of the menu."""
+    return [page_named(name) for name in PAGES]
+
+
+def _opener(name: str) -> Callable[[], None]:
+    def run() -> None:
+        import_module(f"dashboard.views.{name}").page()
+
+    return run

@@ -1,0 +1,113 @@
+"""What the reader has chosen: one value per session, mirrored in the address so that a link opens the same view."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args
+
+import streamlit as st
+
+from spofr_core.fairness import Notion, PositionBias
+
+_KEY = "choices"
+_LONGEST = 200
+"""Characters of one value in an address; what is longer is not ours."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Everything that a link carries.
+
+    `data` names a bundled sample, or is "upload"; `groups` how its groups are made ("" is the sample's own way);
+    `query` the one shown on the Policy page ("" is the worst).
+    """
+
+    data: str = "hiring"
+    groups: str = ""
+    delta: float = 0.05
+    notion: Notion = "exposure"
+    power: float = 1.0
+    shift: float = 1.0
+    top: int = 0
+    query: str = ""
+
+    @property
+    def position_bias(self) -> PositionBias:
+        """The exposure model."""
+        return PositionBias(power=self.power, shift=self.shift, cutoff=self.top or None)
+
+    def to_address(self) -> dict[str, str]:
+        """The values that differ from the defaults, as query parameters; the data is always named."""
+        default = Choices()
+        written = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {
+            name: f"{value:g}" if isinstance(value, float) else str(value)
+            for name, value in written.items()
+            if name in ("data", "delta") or value != getattr(default, name)
+        }
+
+    @classmethod
+    def from_address(cls, parameters: Mapping[str, str]) -> Choices:
+        """Read query parameters; what is unknown or makes no sense is left at its default."""
+        chosen = cls()
+        for field in fields(cls):
+            text = parameters.get(field.name, "")
+            if not text or len(text) > _LONGEST:
+                continue
+            value = _parsed(text, getattr(chosen, field.name))
+            if value is not None and _sensible(field.name, value):
+                chosen = replace(chosen, **{field.name: value})
+        return chosen
+
+
+def _parsed(text: str, default: Any) -> Any:
+    if isinstance(default, str):
+        return text
+    try:
+        value = type(default)(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _sensible(name: str, value: Any) -> bool:
+    limits = {"delta": (0.0, 1e6), "power": (0.01, 20.0), "shift": (0.0, 1000.0), "top": (1, 100_000)}
+    if name == "notion":
+        return value in get_args(Notion)
+    low, high = limits.get(name, (None, None))
+    return low is None or low <= value <= high
+
+
+def choices() -> Choices:
+    """The choices of this session; at its start, those of the address it was opened with."""
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = Choices.from_address(st.query_params.to_dict())
+    return st.session_state[_KEY]
+
+
+def choose(**changes: Any) -> None:
+    """Change some choices. Other data, or other groups, forget the query that was looked at."""
+    before = choices()
+    if changes.get("data", before.data) != before.data:
+        changes = {"groups": "", "query": "", "top": 0} | changes
+    elif changes.get("groups", before.groups) != before.groups:
+        changes = {"query": ""} | changes
+    st.session_state[_KEY] = replace(before, **changes)
+
+
+def write_address() -> None:
+    """Let the address say what is on the screen. Setting it costs a message to the browser, so only on a change."""
+    wanted = choices().to_address()
+    if st.query_params.to_dict() != wanted:
+        st.query_params.from_dict(wanted)
+
+
+def follow(key: str, value: Any) -> None:
+    """Give the widget `key` this value before it is drawn.
+
+    Only when it differs: a value set from here overrides what the reader may be doing to the widget right now.
+    """
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value

@@ -1,0 +1,70 @@
+"""How a test or a script looks at the dashboard: open a page, and wait until Streamlit has finished drawing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from tests.browser import chromium
+
+PATIENCE = 60_000
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless Chromium."""
+    path = chromium.find()
+    if path is None:
+        raise RuntimeError("No Chrome or Chromium was found; run `python tests/browser/ensure.py`.")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=chromium.ARGUMENTS)
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+def settled(page: Page) -> Page:
+    """Wait until the script has run, its charts are drawn, and nothing is marked as stale."""
+    page.wait_for_selector('[data-testid="stApp"]', timeout=PATIENCE)
+    page.wait_for_function(
+        """() => {
+            const app = document.querySelector('[data-testid="stApp"]');
+            return app && app.getAttribute('data-test-script-state') === 'notRunning'
+                && !document.querySelector('[data-stale="true"]') && !document.querySelector('[data-testid="stSkeleton"]');
+        }""",
+        timeout=PATIENCE,
+    )
+    return page
+
+
+def opened(page: Page, address: str) -> Page:
+    """Go to an address and wait until it is drawn."""
+    page.goto(address, timeout=PATIENCE)
+    page.wait_for_selector("h1", timeout=PATIENCE)
+    return settled(page)
+
+
+def headline(page: Page) -> str:
+    """The largest text of the page."""
+    return page.locator("h1").first.inner_text().strip()
+
+
+def go(page: Page, name: str) -> Page:
+    """Follow a link of the menu."""
+    page.get_by_role("link", name=name, exact=True).first.click()
+    page.wait_for_timeout(300)
+    return settled(page)
+
+
+def no_error(page: Page) -> None:
+    """No traceback, and no message of Streamlit's own about one."""
+    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+    expect(page.get_by_text("Traceback")).to_have_count(0)
+
+
+def element(page: Page, kind: str) -> Locator:
+    """Elements of one of Streamlit's kinds, such as "stPlotlyChart"."""
+    return page.locator(f'[data-testid="{kind}"]')

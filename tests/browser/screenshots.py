@@ -1,0 +1,51 @@
+"""Pictures of every page, wide and narrow, light and dark, into `screenshots/`. Run by `make screenshots`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.browser.pages import browser, opened
+from tests.browser.server import dashboard
+
+PAGES = {"audit": "", "data": "data", "policy": "policy", "report": "report"}
+WIDTHS = {1440: 900, 420: 860}
+
+
+def main(wanted: list[str]) -> None:
+    """Take the pictures; names of pages as arguments take only those."""
+    target = ROOT / "screenshots"
+    target.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, dashboard(Path(folder) / "log") as address, browser() as chromium:
+        for (width, height), scheme in product(WIDTHS.items(), ("light", "dark")):
+            context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+            page = context.new_page()
+            for name, path in PAGES.items():
+                if wanted and name not in wanted:
+                    continue
+                opened(page, f"{address}/{path}")
+                page.wait_for_timeout(800)
+                page.screenshot(path=target / f"{name}-{width}-{scheme}.png")
+                _stretch(page, width)
+                page.screenshot(path=target / f"{name}-{width}-{scheme}-full.png")
+                page.set_viewport_size({"width": width, "height": height})
+            context.close()
+    print(f"{len(list(target.glob('*.png')))} pictures in {target}")
+
+
+def _stretch(page, width: int) -> None:
+    """Streamlit scrolls inside its main element: make the window as tall as what is in there."""
+    tall = page.evaluate(
+        "() => Math.max(...[...document.querySelectorAll('[data-testid=\"stMain\"]')].map(e => e.scrollHeight), 400)"
+    )
+    page.set_viewport_size({"width": width, "height": min(int(tall) + 60, 6000)})
+    page.wait_for_timeout(900)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

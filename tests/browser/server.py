@@ -1,0 +1,58 @@
+"""The real dashboard as a process of its own, on a free loopback port."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+APP = ROOT / "dashboard" / "app.py"
+
+
+@contextmanager
+def dashboard(log: Path, app: Path = APP) -> Iterator[str]:
+    """Start `streamlit run`, wait until it answers, give its address; end that process, and no other, afterwards."""
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", str(app), "--server.address", "127.0.0.1"]
+    command += ["--server.port", str(port), "--server.headless", "true", "--browser.gatherUsageStats", "false"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=dict(os.environ))
+        try:
+            _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(timeout=20)
+
+
+def free_port() -> int:
+    """A port that nobody listens on; two workers that ask at the same time get different ones."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path, patience: float = 90.0) -> None:
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise RuntimeError(f"The dashboard did not start:\n{log.read_text(errors='replace')[-3000:]}")
