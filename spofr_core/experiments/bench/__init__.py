@@ -1,0 +1,1 @@
+"""Benchmarks behind `spofr bench`: plain functions that return what they measured."""
