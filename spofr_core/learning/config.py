@@ -1,0 +1,62 @@
+"""Settings that all methods share: the network, the optimiser, early stopping."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from spofr_core.config import StrictModel
+
+
+class TrainingSettings(StrictModel):
+    """How a scorer is trained. Every method takes these settings, so that comparisons give all of them the same.
+
+    Parameters
+    ----------
+    hidden : tuple of int or "halving", default (32,)
+        Widths of the hidden layers; () is a linear scorer. "halving" halves the number of features until one is left
+        (58 features: 29-14-7-3), as the SPOFR paper does; such narrow ends collapse on some seeds.
+    learning_rate : float, default 1e-3
+    batch_size : int, default 64
+        Lists per step.
+    weight_decay : float, default 0
+        Decoupled from the gradient (AdamW).
+    max_steps : int, default 3000
+        Steps of each stage of training at most; early stopping usually ends it sooner.
+    max_epochs : int, optional
+        Passes over the training lists of each stage at most.
+    validate_every : int, default 20
+        Steps between two validations.
+    patience : int, default 20
+        Validations in a row without a new best after which a stage ends.
+    validation_share : float, default 0.2
+        Share of the training queries that is held out for early stopping when `fit` gets no validation data.
+        0 trains for `max_steps` or `max_epochs` and keeps the last weights.
+    scaling : {"standard", "none"}
+        "standard": each feature minus its training mean, over its standard deviation, limited to ten of them.
+    exclude_features : tuple of str
+        Names of features that the network must not see, such as the group itself.
+    seed : int, default 0
+        Of the initial weights, the order of the lists and all sampling in training.
+    """
+
+    hidden: tuple[int, ...] | Literal["halving"] = (32,)
+    learning_rate: float = Field(default=1e-3, gt=0)
+    batch_size: int = Field(default=64, ge=1)
+    weight_decay: float = Field(default=0.0, ge=0)
+    max_steps: int = Field(default=3000, ge=1)
+    max_epochs: int | None = Field(default=None, ge=1)
+    validate_every: int = Field(default=20, ge=1)
+    patience: int = Field(default=20, ge=1)
+    validation_share: float = Field(default=0.2, ge=0, lt=1)
+    scaling: Literal["standard", "none"] = "standard"
+    exclude_features: tuple[str, ...] = ()
+    seed: int = Field(default=0, ge=0)
+
+    @field_validator("hidden")
+    @classmethod
+    def _positive(cls, hidden: tuple[int, ...] | str) -> tuple[int, ...] | str:
+        if not isinstance(hidden, str) and any(width < 1 for width in hidden):
+            raise ValueError(f"hidden is {list(hidden)}; every layer needs a width of 1 or more.")
+        return hidden

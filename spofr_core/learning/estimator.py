@@ -1,0 +1,412 @@
+"""The estimator protocol: everything that methods share. A method adds its losses and a way from scores to policies."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from spofr_core.data import GroupSpec, RankingDataset
+from spofr_core.errors import ConfigError, DataError, SpofrError
+from spofr_core.fairness import Discount, Fairness
+from spofr_core.learning.checkpoint import Checkpoint
+from spofr_core.learning.config import TrainingSettings
+from spofr_core.learning.decisions import Decision
+from spofr_core.learning.events import Callback, FitReport
+from spofr_core.learning.files import array_of, read_model, versions, write_model
+from spofr_core.learning.lists import IntArray, Lists, merge_repeats, repeats
+from spofr_core.learning.network import Scaler, build_network, layer_widths
+from spofr_core.learning.problems import CollapsedScores
+from spofr_core.learning.training import Outcome, Stage, Trainer
+from spofr_core.learning.validation import Penalty, Validator, score_spread
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a fit leaves in an estimator."""
+
+    network: torch.nn.Sequential
+    widths: tuple[int, ...]
+    scaler: Scaler
+    feature_names: tuple[str, ...]
+    group_names: tuple[str, ...]
+    group_spec: GroupSpec | None
+    report: FitReport
+
+
+class Estimator(ABC):
+    """A method that learns to rank from features and labels.
+
+    Parameters
+    ----------
+    fairness : Fairness
+        What is asked of the policies, or measured if the method cannot be asked.
+    discount : Discount, optional
+        Worth of positions; DCG by default.
+    **settings
+        The fields of `settings_type`; unknown ones are refused.
+    """
+
+    method: ClassVar[str]
+    settings_type: ClassVar[type[TrainingSettings]] = TrainingSettings
+
+    def __init__(self, fairness: Fairness, *, discount: Discount | None = None, **settings: Any) -> None:
+        if not isinstance(fairness, Fairness):
+            raise ConfigError(
+                f"'fairness' must be a Fairness, got {type(fairness).__name__}; for example Fairness(delta=0.05)."
+            )
+        self.fairness = fairness
+        self.discount = discount or Discount()
+        self.settings = self.settings_type(**settings)
+        self._learned: Learned | None = None
+
+    # -- what a method adds --------------------------------------------------------------------------
+
+    @abstractmethod
+    def _stages(self, lists: Lists) -> list[Stage]:
+        """The losses to minimise, in turn."""
+
+    @abstractmethod
+    def _decision(self, lists: Lists) -> Decision:
+        """How this method ranks these lists, for validation."""
+
+    @abstractmethod
+    def policies(self, data: RankingDataset, fairness: Fairness | None = None) -> Any:
+        """The policies of this method for the lists of `data`; see the class for what is guaranteed."""
+
+    def _best_worth(self, lists: Lists, decision: Decision) -> FloatArray:
+        """Pi w of the best policies that knowing the labels would allow."""
+        return decision.expectations(lists.labels.numpy().astype(np.float64))[0]
+
+    def _penalty(self, lists: Lists) -> Penalty | None:
+        """What early stopping subtracts from the DCG."""
+        return None
+
+    def _counts(self, lists: Lists) -> dict[str, int]:
+        """Further things about the training lists that the report must tell."""
+        return {}
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: RankingDataset,
+        validation: RankingDataset | None = None,
+        callbacks: Sequence[Callback] = (),
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> Self:
+        """Train the scorer.
+
+        Parameters
+        ----------
+        train : RankingDataset
+            With features and relevance (true labels, or inverse-propensity labels from clicks).
+        validation : RankingDataset, optional
+            For early stopping. Without it a share of the training queries is held out (`validation_share`).
+        callbacks : sequence of callables
+            Each is called with every `Progress`.
+        checkpoint : path, optional
+            Directory to save the state in after each epoch. If it holds the state of the same fit, that is continued.
+
+        Returns
+        -------
+        Self
+            `report` tells what happened.
+        """
+        notes: list[str] = []
+        columns = self._columns(train)
+        scaler = Scaler.fit(_features(train)[:, columns], self.settings.scaling)
+        lists = Lists.of(train, scaler, columns)
+        if not np.any(lists.label_totals > 0):
+            raise DataError(
+                f"None of the {len(train)} training lists has a relevant item: there is nothing to learn an order from.",
+                column="relevance",
+            )
+        if validation is None:
+            lists, held_out = self._hold_out(lists, notes)
+        else:
+            held_out = Lists.of(self._same_groups(validation, train), scaler, self._columns(validation, train))
+        network = build_network(len(columns), layer_widths(len(columns), self.settings.hidden), self.settings.seed)
+        outcome = Trainer(
+            self.method,
+            network,
+            self._stages(lists),
+            self.settings,
+            validator=None if held_out is None else self._validator(merge_repeats(held_out)),
+            callbacks=callbacks,
+            checkpoint=None if checkpoint is None else Checkpoint(checkpoint, self._identity(train, validation)),
+        ).run()
+        counts = self._all_counts(lists, held_out, scaler)
+        self._learned = Learned(
+            network=network,
+            widths=layer_widths(len(columns), self.settings.hidden),
+            scaler=scaler,
+            feature_names=tuple(train.feature_names[k] for k in columns),
+            group_names=train.group_names,
+            group_spec=train.group_spec,
+            report=self._report(outcome, counts, notes, train, validation),
+        )
+        self._warn_if_collapsed(lists)
+        return self
+
+    def _validator(self, lists: Lists) -> Validator:
+        decision = self._decision(lists)
+        best = self._best_worth(lists, decision)
+        return Validator(lists, decision, self.fairness, best, self._penalty(lists))
+
+    def _hold_out(self, lists: Lists, notes: list[str]) -> tuple[Lists, Lists | None]:
+        """Split lists off for validation; copies of one list stay together."""
+        owner = repeats(lists)
+        n_distinct = int(owner.max()) + 1
+        wanted = round(self.settings.validation_share * n_distinct)
+        chosen = np.random.default_rng([self.settings.seed, 2**31]).permutation(n_distinct)[:wanted]
+        held = np.isin(owner, chosen)
+        kept = lists.label_totals[~held]
+        if not wanted or not np.any(kept > 0) or not np.any(lists.label_totals[held] > 0):
+            notes.append("No validation lists: the weights of the last step were kept.")
+            return lists, None
+        notes.append(f"{int(held.sum())} of {len(lists)} training lists were held out for validation.")
+        return lists.take(np.flatnonzero(~held)), lists.take(np.flatnonzero(held))
+
+    def _teaching(self, lists: Lists) -> Lists:
+        """The lists with a relevant item: the others say nothing about the order."""
+        relevant = lists.label_totals > 0
+        return lists if bool(relevant.all()) else lists.take(np.flatnonzero(relevant))
+
+    def _stage(self, name: str, loss: Any, lists: Lists, learning_rate: float | None = None) -> Stage:
+        s = self.settings
+        return Stage(name, loss, lists, learning_rate or s.learning_rate, s.max_steps, s.max_epochs)
+
+    # -- using ---------------------------------------------------------------------------------------
+
+    @property
+    def learned(self) -> Learned:
+        """The outcome of `fit` or `load`."""
+        if self._learned is None:
+            raise SpofrError(f"This {type(self).__name__} is not trained yet: call fit(train) or load a saved model.")
+        return self._learned
+
+    @property
+    def report(self) -> FitReport:
+        """What happened in the fit."""
+        return self.learned.report
+
+    def scores(self, data: RankingDataset) -> FloatArray:
+        """Scores of all items, flat, higher is better. Labels of `data` are never looked at."""
+        learned = self.learned
+        features = _features(data)[:, self._columns_by_name(data, learned.feature_names)]
+        with torch.no_grad():
+            return np.asarray(learned.network(learned.scaler.transform(features)).double().numpy())
+
+    def save(self, directory: str | Path) -> None:
+        """Write the model: `model.safetensors` and `model.json`."""
+        learned = self.learned
+        tensors = {f"network.{name}": tensor for name, tensor in learned.network.state_dict().items()}
+        tensors["scaler.center"] = torch.from_numpy(learned.scaler.center)
+        tensors["scaler.spread"] = torch.from_numpy(learned.scaler.spread)
+        header = {
+            **self.to_config(),
+            "architecture": {"n_features": len(learned.scaler.center), "widths": list(learned.widths)},
+            "feature_names": list(learned.feature_names),
+            "constant_features": list(learned.scaler.constant),
+            "group_names": list(learned.group_names),
+            "group_spec": None if learned.group_spec is None else learned.group_spec.to_dict(),
+            "versions": learned.report.versions,
+            "report": learned.report.to_dict(),
+        }
+        write_model(directory, header, tensors)
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Self:
+        """Read a model that `save` wrote.
+
+        Raises
+        ------
+        DataError
+            When the files are missing, damaged, of another format version, or of another method.
+        """
+        file = read_model(directory)
+        header = file.header
+        if header.get("method") != cls.method:
+            raise DataError(
+                f"{directory} holds a model of the method {header.get('method')!r}, not {cls.method!r}: "
+                "load it with load_model, which finds the method by itself."
+            )
+        model = cls.from_config(header)
+        widths = tuple(header["architecture"]["widths"])
+        network = build_network(header["architecture"]["n_features"], widths, 0)
+        weights = {name.removeprefix("network."): t for name, t in file.tensors.items() if name.startswith("network.")}
+        network.load_state_dict(weights)
+        model._learned = Learned(
+            network=network,
+            widths=widths,
+            scaler=Scaler(
+                array_of(file.tensors["scaler.center"]),
+                array_of(file.tensors["scaler.spread"]),
+                tuple(header["constant_features"]),
+            ),
+            feature_names=tuple(header["feature_names"]),
+            group_names=tuple(header["group_names"]),
+            group_spec=None if header["group_spec"] is None else GroupSpec.from_dict(header["group_spec"]),
+            report=FitReport.from_dict(header["report"]),
+        )
+        return model
+
+    def to_config(self) -> dict[str, Any]:
+        """Method, fairness, discount and settings as a plain dict; `from_config` reads it."""
+        return {
+            "method": self.method,
+            "fairness": self.fairness.to_dict(),
+            "discount": self.discount.to_dict(),
+            "settings": self.settings.to_dict(),
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """An untrained estimator from what `to_config` gave."""
+        fairness = Fairness.from_dict(config["fairness"])
+        return cls(fairness, discount=Discount.from_dict(config["discount"]), **config["settings"])
+
+    def __repr__(self) -> str:
+        changed = self.settings.model_dump(exclude_defaults=True)
+        shown = "".join(f", {name}={value!r}" for name, value in changed.items())
+        return f"{type(self).__name__}(delta={self.fairness.delta!r}, notion={self.fairness.notion!r}{shown})"
+
+    # -- details -------------------------------------------------------------------------------------
+
+    def _columns(self, data: RankingDataset, train: RankingDataset | None = None) -> IntArray:
+        """Columns of the features that the network sees."""
+        reference = train or data
+        _features(reference)
+        unknown = [name for name in self.settings.exclude_features if name not in reference.feature_names]
+        if unknown:
+            raise ConfigError(
+                f"exclude_features names {unknown[0]!r}, but the features are {_few(reference.feature_names)}."
+            )
+        names = [name for name in reference.feature_names if name not in self.settings.exclude_features]
+        if not names:
+            raise DataError("All features are excluded: the scorer needs at least one.", column="features")
+        return self._columns_by_name(data, tuple(names))
+
+    @staticmethod
+    def _columns_by_name(data: RankingDataset, names: tuple[str, ...]) -> IntArray:
+        _features(data)
+        place = {name: k for k, name in enumerate(data.feature_names)}
+        missing = [name for name in names if name not in place]
+        if missing:
+            raise DataError(
+                f"The model was trained on {len(names)} features; {len(missing)} of them are missing here, first "
+                f"{missing[0]!r}. The data has {len(place)} features: {_few(data.feature_names)}.",
+                column="features",
+            )
+        return np.array([place[name] for name in names], dtype=np.int64)
+
+    @staticmethod
+    def _same_groups(validation: RankingDataset, train: RankingDataset) -> RankingDataset:
+        """The validation data with the group codes of the training data."""
+        if validation.group_names == train.group_names:
+            return validation
+        extra = tuple(name for name in validation.group_names if name not in train.group_names)
+        names = (*train.group_names, *extra)
+        code = np.array([names.index(name) for name in validation.group_names], dtype=np.int32)
+        return validation.with_groups(code[validation.groups], names)
+
+    def _identity(self, train: RankingDataset, validation: RankingDataset | None) -> str:
+        data = [train.fingerprint, None if validation is None else validation.fingerprint]
+        return json.dumps({**self.to_config(), "data": data, "versions": versions()}, sort_keys=True)
+
+    def _all_counts(self, lists: Lists, held_out: Lists | None, scaler: Scaler) -> dict[str, int]:
+        return {
+            "training_lists": len(lists),
+            "training_items": int(lists.offsets[-1]),
+            "validation_lists": 0 if held_out is None else len(held_out),
+            "lists_without_relevant_item": int(np.sum(lists.label_totals <= 0)),
+            "single_group_lists": int(np.sum((lists.group_counts > 0).sum(axis=1) == 1)),
+            "constant_features": len(scaler.constant),
+            **self._counts(lists),
+        }
+
+    def _report(
+        self,
+        outcome: Outcome,
+        counts: dict[str, int],
+        notes: list[str],
+        train: RankingDataset,
+        validation: RankingDataset | None,
+    ) -> FitReport:
+        data = {"train": train.fingerprint}
+        if validation is not None:
+            data["validation"] = validation.fingerprint
+        return FitReport(
+            method=self.method,
+            stopped=outcome.stopped,
+            epochs=outcome.epochs,
+            steps=outcome.steps,
+            best_step=outcome.best_step,
+            seconds=outcome.seconds,
+            best=outcome.best,
+            counts=counts,
+            data=data,
+            versions=versions(),
+            notes=(*notes, *_sentences(counts)),
+            history=outcome.history,
+        )
+
+    def _warn_if_collapsed(self, lists: Lists) -> None:
+        """Look at the scores of (up to 500) training lists."""
+        sample = lists if len(lists) <= 500 else lists.take(np.arange(500))
+        with torch.no_grad():
+            scores = self.learned.network(sample.features).double().numpy()
+        _, _, collapsed = score_spread(scores, sample.offsets)
+        if collapsed <= 0.5:
+            return
+        text = (
+            f"The network gives all items the same score in {collapsed:.0%} of the training lists: its rankings are coin "
+            "tosses. Try another seed, a wider network (hidden=(32,)) or a smaller learning rate."
+        )
+        learned = self.learned
+        self._learned = replace(learned, report=replace(learned.report, notes=(*learned.report.notes, text)))
+        warnings.warn(text, CollapsedScores, stacklevel=3)
+
+
+_COUNT_SENTENCES = {
+    "lists_without_relevant_item": "{} training lists have no relevant item",
+    "single_group_lists": "{} training lists have a single group: nothing is asked of their policies",
+    "constant_features": "{} features are constant in the training data and carry no information",
+    "relaxed_lists": "{} training lists cannot meet delta; they were trained with the smallest delta that each can meet",
+}
+
+
+def _sentences(counts: dict[str, int]) -> list[str]:
+    return [text.format(counts[name]) + "." for name, text in _COUNT_SENTENCES.items() if counts.get(name)]
+
+
+def _features(data: RankingDataset) -> FloatArray:
+    if data.features is None:
+        raise DataError("The data has no features: map feature columns to learn or apply a scorer.", column="features")
+    return data.features
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown + (", ..." if len(names) > 8 else "")
+
+
+def refuse_fairness(model: Estimator, fairness: Fairness | None) -> None:
+    """Methods without a constraint cannot be asked for a delta after training."""
+    if fairness is not None:
+        raise ConfigError(
+            f"{type(model).__name__} cannot be asked for a delta: its policies are what its training made of them. "
+            "Give its scores to fair_policies, or use SPOFR or PredictThenOptimize."
+        )

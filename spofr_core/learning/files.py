@@ -1,0 +1,102 @@
+"""A model on disk: `model.safetensors` (weights, scaler) and `model.json` (all the rest). Never pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from spofr_core.errors import DataError
+
+FORMAT = "spofr-model"
+FORMAT_VERSION = 1
+WEIGHTS_FILE, HEADER_FILE = "model.safetensors", "model.json"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """The content of a model directory."""
+
+    header: dict[str, Any]
+    tensors: dict[str, torch.Tensor]
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a trained model depends on."""
+    return {name: version(name) for name in ("spofr", "torch", "numpy", "numba")}
+
+
+def write_model(directory: str | Path, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    """Write both files, each replaced as a whole; the header comes last and carries the digest of the weights."""
+    place = Path(directory)
+    place.mkdir(parents=True, exist_ok=True)
+    weights = save({name: tensor.contiguous() for name, tensor in tensors.items()})
+    full = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+        **header,
+    }
+    text = json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
+    for name, content in ((WEIGHTS_FILE, weights), (HEADER_FILE, text.encode() + b"\n")):
+        temporary = place / f"{name}.partial"
+        temporary.write_bytes(content)
+        temporary.replace(place / name)
+
+
+def read_model(directory: str | Path) -> ModelFile:
+    """Read both files and check that they belong together.
+
+    Raises
+    ------
+    DataError
+        When a file is missing, truncated, altered, or of another format version.
+    """
+    place = Path(directory)
+    header = _read_header(place / HEADER_FILE)
+    path = place / WEIGHTS_FILE
+    try:
+        weights = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"The weights {path} cannot be read ({error.strerror}): save the model again.") from error
+    if hashlib.sha256(weights).hexdigest() != header.get("weights_sha256"):
+        raise DataError(
+            f"{path} ({len(weights)} bytes) is not the file that was saved with {HEADER_FILE}: "
+            "it is truncated or was replaced. Save the model again."
+        )
+    try:
+        return ModelFile(header, load(weights))
+    except SafetensorError as error:
+        raise DataError(f"{path} is not a safetensors file ({error}).") from error
+
+
+def _read_header(path: Path) -> dict[str, Any]:
+    try:
+        header = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(
+            f"There is no model in {path.parent} ({path.name}: {error.strerror}); give the directory of a saved model."
+        ) from error
+    except ValueError as error:
+        raise DataError(f"{path} is not valid JSON ({error}): it is truncated or damaged.") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise DataError(f"{path} does not describe a model of this package; its 'format' must be {FORMAT!r}.")
+    if header.get("format_version") != FORMAT_VERSION:
+        raise DataError(
+            f"{path} has format version {header.get('format_version')!r}, this package reads {FORMAT_VERSION}: "
+            f"it was written by version {header.get('versions', {}).get('spofr', 'unknown')} of the package."
+        )
+    return header
+
+
+def array_of(tensor: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A stored tensor as doubles."""
+    return np.asarray(tensor.double().numpy())

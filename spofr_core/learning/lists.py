@@ -1,0 +1,212 @@
+"""Lists of items as tensors: prepared once, cut into batches without a loop over queries."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from spofr_core.data import RankingDataset
+from spofr_core.errors import DataError
+from spofr_core.learning.network import Scaler
+
+IntArray = NDArray[np.int64]
+
+_PADDING = -1e30
+"""Score of an item that is not there: its softmax is 0, and 0 times its logarithm is still 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """What a loss sees of a dataset. List q owns the rows `offsets[q]:offsets[q + 1]`.
+
+    Attributes
+    ----------
+    features : (N, F) float32 tensor
+        Scaled.
+    labels : (N,) float32 tensor
+        Relevance, or inverse-propensity labels.
+    codes : (N,) int32
+        Group of each item.
+    offsets : (Q + 1,) int64
+    group_names : tuple of str
+    weights : (Q,) float64
+        How many times each list counts in a mean.
+    """
+
+    features: torch.Tensor
+    labels: torch.Tensor
+    codes: NDArray[np.int32]
+    offsets: IntArray
+    group_names: tuple[str, ...]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, data: RankingDataset, scaler: Scaler, columns: IntArray) -> Lists:
+        """Scale the chosen feature columns of a dataset with labels."""
+        if data.features is None or data.relevance is None:
+            raise DataError("Learning needs features and relevance labels; map feature and relevance columns.")
+        features = data.features if len(columns) == data.features.shape[1] else data.features[:, columns]
+        return cls(
+            features=scaler.transform(features),
+            labels=torch.from_numpy(data.relevance.astype(np.float32)),
+            codes=np.array(data.groups),
+            offsets=np.array(data.offsets),
+            group_names=data.group_names,
+            weights=np.ones(len(data)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        """Items of each list."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def width(self) -> int | None:
+        """The one length of all lists, or None if they differ."""
+        first = int(self.lengths[0])
+        return first if bool(np.all(self.lengths == first)) else None
+
+    @cached_property
+    def longest(self) -> int:
+        """Items of the longest list."""
+        return int(self.lengths.max())
+
+    @cached_property
+    def group_counts(self) -> IntArray:
+        """(Q, G): items of each group in each list."""
+        n_groups = len(self.group_names)
+        cell = np.repeat(np.arange(len(self), dtype=np.int64) * n_groups, self.lengths) + self.codes
+        return np.bincount(cell, minlength=len(self) * n_groups).reshape(len(self), n_groups)
+
+    @cached_property
+    def label_totals(self) -> NDArray[np.float64]:
+        """(Q,): sum of the labels of each list."""
+        return np.asarray(np.add.reduceat(self.labels.numpy(), self.offsets[:-1], dtype=np.float64))
+
+    def take(self, queries: IntArray) -> Lists:
+        """These lists only, in this order."""
+        rows, offsets = self._rows(queries)
+        index = torch.from_numpy(rows)
+        return Lists(
+            features=self.features.index_select(0, index),
+            labels=self.labels.index_select(0, index),
+            codes=self.codes[rows],
+            offsets=offsets,
+            group_names=self.group_names,
+            weights=self.weights[queries],
+        )
+
+    def _rows(self, queries: IntArray) -> tuple[IntArray, IntArray]:
+        lengths = self.lengths[queries]
+        offsets = np.zeros(len(queries) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        shift = np.repeat(self.offsets[queries] - offsets[:-1], lengths)
+        return np.arange(offsets[-1], dtype=np.int64) + shift, offsets
+
+    def batches(self, order: IntArray, size: int) -> Iterator[Batch]:
+        """The lists in this order, `size` at a time; the last batch may be smaller."""
+        for start in range(0, len(order), size):
+            yield self.batch(order[start : start + size])
+
+    def batch(self, queries: IntArray) -> Batch:
+        """One batch; lists of one length are copied block by block, others row by row."""
+        if self.width is not None:
+            index = torch.from_numpy(queries)
+            features = self._blocks.index_select(0, index).view(-1, self.features.shape[1])
+            labels = self.labels.view(-1, self.width).index_select(0, index).view(-1)
+            offsets = np.arange(0, (len(queries) + 1) * self.width, self.width, dtype=np.int64)
+            return Batch(queries=queries, features=features, labels=labels, offsets=offsets, width=self.width)
+        rows, offsets = self._rows(queries)
+        flat = torch.from_numpy(rows)
+        return Batch(
+            queries=queries,
+            features=self.features.index_select(0, flat),
+            labels=self.labels.index_select(0, flat),
+            offsets=offsets,
+            width=None,
+        )
+
+    @cached_property
+    def _blocks(self) -> torch.Tensor:
+        return self.features.view(len(self), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some lists, flat: list b of the batch is `offsets[b]:offsets[b + 1]`, and list `queries[b]` of its `Lists`."""
+
+    queries: IntArray
+    features: torch.Tensor
+    labels: torch.Tensor
+    offsets: IntArray
+    width: int | None
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @cached_property
+    def _places(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Row of each cell of the padded matrix, and whether the cell holds an item."""
+        lengths = np.diff(self.offsets)
+        column = np.arange(int(lengths.max()), dtype=np.int64)[None, :]
+        real = column < lengths[:, None]
+        rows = np.where(real, self.offsets[:-1, None] + column, 0)
+        return torch.from_numpy(rows), torch.from_numpy(real)
+
+    @property
+    def real(self) -> torch.Tensor | None:
+        """(B, n) mask of the cells that hold an item; None if all do."""
+        return None if self.width is not None else self._places[1]
+
+    def matrix(self, flat: torch.Tensor, padding: float = 0.0) -> torch.Tensor:
+        """A flat tensor as (B, n_max); lists of one length need no copy."""
+        if self.width is not None:
+            return flat.view(len(self), self.width)
+        rows, real = self._places
+        return torch.where(real, flat[rows], torch.full((), padding, dtype=flat.dtype))
+
+    def score_matrix(self, scores: torch.Tensor) -> torch.Tensor:
+        """Scores as (B, n_max), so low where no item is that a softmax does not see it."""
+        return self.matrix(scores, _PADDING)
+
+    def flat(self, matrix: torch.Tensor) -> torch.Tensor:
+        """The inverse of `matrix`."""
+        return matrix.reshape(-1) if self.width is not None else matrix[self._places[1]]
+
+
+def repeats(lists: Lists) -> IntArray:
+    """(Q,): the same number for lists with the same items and groups in the same order, whatever their labels."""
+    seen: dict[bytes, int] = {}
+    features = lists.features.numpy()
+    owner = np.empty(len(lists), dtype=np.int64)
+    for q, (start, end) in enumerate(zip(lists.offsets[:-1], lists.offsets[1:], strict=True)):
+        content = hashlib.blake2b(features[start:end].tobytes() + lists.codes[start:end].tobytes()).digest()
+        owner[q] = seen.setdefault(content, len(seen))
+    return owner
+
+
+def merge_repeats(lists: Lists) -> Lists:
+    """Keep one copy of lists that are the same but for their labels, which are averaged; `weights` counts the copies.
+
+    A utility that is linear in the labels has the same mean over the merged lists as over the original ones. Logs of
+    clicks show the same list many times, so this makes their validation several times cheaper.
+    """
+    owner = repeats(lists)
+    copies = np.bincount(owner).astype(np.float64)
+    if len(copies) == len(lists):
+        return lists
+    merged = lists.take(np.unique(owner, return_index=True)[1].astype(np.int64))
+    place = np.arange(lists.offsets[-1]) - np.repeat(lists.offsets[:-1], lists.lengths)
+    target = merged.offsets[np.repeat(owner, lists.lengths)] + place
+    total = np.bincount(target, weights=lists.labels.numpy(), minlength=int(merged.offsets[-1]))
+    labels = torch.from_numpy((total / np.repeat(copies, merged.lengths)).astype(np.float32))
+    return replace(merged, labels=labels, weights=copies)

@@ -1,0 +1,63 @@
+"""Predict, then optimise: a scorer that learns relevance alone, then the fair-ranking programme."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spofr_core.learning.config import TrainingSettings
+from spofr_core.learning.lists import Lists
+from spofr_core.learning.losses import ListNet, Logistic
+from spofr_core.learning.programme import ProgrammeEstimator, list_softmax
+from spofr_core.learning.training import Stage
+
+FloatArray = NDArray[np.float64]
+
+
+class PredictThenOptimizeSettings(TrainingSettings):
+    """Settings of `PredictThenOptimize`.
+
+    Parameters
+    ----------
+    scorer : {"listnet", "logistic"}
+        The loss: over the list, or for each item on its own.
+    estimates : {"probabilities", "scores"}
+        What the programme is given: the softmax over the list (ListNet) or the probability of relevance (logistic), or
+        the raw scores. The programme weighs relevance against exposure, so the scale within a list matters.
+    """
+
+    scorer: Literal["listnet", "logistic"] = "listnet"
+    estimates: Literal["probabilities", "scores"] = "probabilities"
+
+
+class PredictThenOptimize(ProgrammeEstimator):
+    """Learn relevance without a thought for fairness, then choose the best fair policy for what was learned.
+
+    The guarantee is the programme's and the same as SPOFR's: delta holds in every list. What SPOFR's training through the
+    programme adds is the difference between the two.
+
+    Parameters
+    ----------
+    fairness : Fairness
+    discount : Discount, optional
+    **settings
+        See `PredictThenOptimizeSettings`.
+    """
+
+    method = "pto"
+    settings_type = PredictThenOptimizeSettings
+    settings: PredictThenOptimizeSettings
+
+    def _stages(self, lists: Lists) -> list[Stage]:
+        if self.settings.scorer == "logistic":
+            return [self._stage("logistic", Logistic(), lists)]
+        return [self._stage("listnet", ListNet(), self._teaching(lists))]
+
+    def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
+        if self.settings.estimates == "scores":
+            return scores
+        if self.settings.scorer == "logistic":
+            return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores)))
+        return list_softmax(scores, offsets)

@@ -1,0 +1,215 @@
+"""Losses through the fair-ranking programme: SPO+ and the perturbed Fenchel-Young loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from spofr_core.learning.lists import Batch, Lists
+from spofr_core.learning.losses import Loss, State
+from spofr_core.policy import PreparedLists, WeightSolver
+
+FloatArray = NDArray[np.float64]
+
+
+class _GivenGradient(torch.autograd.Function):
+    """A number whose gradient in the scores is known: computed once, in the forward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: torch.Tensor, value: float, gradient: FloatArray) -> torch.Tensor:
+        """Return `value`; keep `gradient`."""
+        ctx.gradient = torch.from_numpy(gradient).to(scores.dtype)
+        return scores.new_tensor(value)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        """Hand `gradient` on."""
+        return upstream[0] * ctx.gradient, None, None
+
+
+def with_gradient(scores: torch.Tensor, value: float, gradient: FloatArray) -> torch.Tensor:
+    """A scalar tensor of this value whose gradient in `scores` is `gradient`."""
+    return _GivenGradient.apply(scores, value, gradient)  # type: ignore[no-untyped-call, no-any-return]
+
+
+def spo_plus(scores: FloatArray, labels: FloatArray, worth: FloatArray, ideal: FloatArray) -> tuple[float, FloatArray]:
+    """SPO+ loss, summed over lists, and its subgradient in the scores; all arrays flat.
+
+    With Pi*(c) a policy that maximises c' Pi w within the bounds,
+
+        l(yhat, y) = max_Pi (2 yhat - y)' Pi w - 2 yhat' Pi*(y) w + y' Pi*(y) w
+
+    is a convex upper bound of the regret y' Pi*(y) w - y' Pi*(yhat) w, and 2 (Pi*(2 yhat - y) - Pi*(y)) w is a
+    subgradient. Its entries sum to 0 over each list, because both policies hand out the same total worth.
+
+    Parameters
+    ----------
+    scores, labels : (N,) float
+        yhat and y.
+    worth : (N,) float
+        Pi*(2 yhat - y) w.
+    ideal : (N,) float
+        Pi*(y) w.
+    """
+    difference = worth - ideal
+    value = 2.0 * float(scores @ difference) - float(labels @ difference)
+    return value, 2.0 * difference
+
+
+class SPOPlus(Loss):
+    """The loss of the SPOFR paper, through the exact solver.
+
+    Parameters
+    ----------
+    lists : Lists
+        The training lists.
+    programme : PreparedLists
+        Their bounds and vectors.
+    ties : {"random", "scores"}
+        Labels are mostly 0, so Pi*(y) is far from unique. "random" solves it once, with ties broken by a seed; "scores"
+        breaks ties by the current scores, at the price of a second solution in each step.
+    seed : int
+    """
+
+    def __init__(self, lists: Lists, programme: PreparedLists, *, ties: str = "random", seed: int = 0) -> None:
+        self._solver = WeightSolver(programme)
+        self._by_scores = WeightSolver(programme) if ties == "scores" else None
+        self._seed = seed
+        self._starts = lists.offsets
+        labels = lists.labels.numpy().astype(np.float64)
+        self._ideal = WeightSolver(programme)(labels, seed=seed)
+        self._width = lists.width
+        self._rows = RowsOfBatch(lists)
+
+    def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Mean over the lists of the batch."""
+        current = scores.detach().numpy().astype(np.float64)
+        labels = batch.labels.numpy().astype(np.float64)
+        worth = self._solver(2.0 * current - labels, seed=self._seed, queries=batch.queries)
+        value, gradient = spo_plus(current, labels, worth, self._ideal_of(current, labels, batch))
+        return with_gradient(scores, value / len(batch), gradient / len(batch))
+
+    def _ideal_of(self, current: FloatArray, labels: FloatArray, batch: Batch) -> FloatArray:
+        if self._by_scores is None:
+            return self._rows.take(self._ideal, batch)
+        return self._by_scores(tie_broken(labels, current, batch.offsets), seed=self._seed, queries=batch.queries)
+
+    def state(self) -> State:
+        """Where the solvers start from."""
+        return _solver_state({"solver": self._solver, "by_scores": self._by_scores})
+
+    def restore(self, state: State) -> None:
+        """Continue from `state`."""
+        _restore_solvers({"solver": self._solver, "by_scores": self._by_scores}, state)
+
+
+class FenchelYoung(Loss):
+    """Perturbed Fenchel-Young loss through the same programme.
+
+    With F(c) = max_Pi c' Pi w and Z standard normal,
+
+        l(yhat, y) = E F(yhat + sigma Z) - yhat' Pi*(y) w,    gradient  E Pi*(yhat + sigma Z) w - Pi*(y) w,
+
+    estimated with `draws` draws per list and step. Smooth and convex; unlike SPO+ it compares policies, not scores with
+    labels, so rare binary labels do not mislead it. (The value is known up to a constant and reported as is.)
+
+    Parameters
+    ----------
+    lists, programme
+        As for `SPOPlus`.
+    sigma : float
+        Size of the perturbation; it sets the scale of the scores.
+    draws : int
+    target : {"policy", "labels"}
+        "policy" is Pi*(y) w. "labels" replaces it by the labels themselves, scaled to the same total worth: their mean over
+        noisy labels is proportional to the expected relevance, which that of Pi*(y) w is not.
+    """
+
+    def __init__(
+        self,
+        lists: Lists,
+        programme: PreparedLists,
+        *,
+        sigma: float,
+        draws: int,
+        target: str = "policy",
+        seed: int = 0,
+    ) -> None:
+        self._solver = WeightSolver(programme)
+        self._sigma, self._draws, self._seed = sigma, draws, seed
+        self._rng = np.random.default_rng(seed)
+        self._rows = RowsOfBatch(lists)
+        labels = lists.labels.numpy().astype(np.float64)
+        if target == "labels":
+            total = np.concatenate([[0.0], np.cumsum(programme.w)])[lists.lengths]
+            self._target = labels * np.repeat(total / lists.label_totals, lists.lengths)
+        else:
+            self._target = WeightSolver(programme)(labels, seed=seed)
+
+    def start_epoch(self, seed: int) -> None:
+        """Seed the perturbations."""
+        self._rng = np.random.default_rng(seed)
+
+    def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Mean over the lists of the batch."""
+        current = scores.detach().numpy().astype(np.float64)
+        target = self._rows.take(self._target, batch)
+        mean_worth, value = np.zeros_like(current), -float(current @ target)
+        for _ in range(self._draws):
+            perturbed = current + self._sigma * self._rng.standard_normal(len(current))
+            worth = self._solver(perturbed, seed=self._seed, queries=batch.queries)
+            mean_worth += worth / self._draws
+            value += float(perturbed @ worth) / self._draws
+        return with_gradient(scores, value / len(batch), (mean_worth - target) / len(batch))
+
+    def state(self) -> State:
+        """Where the solver starts from."""
+        return _solver_state({"solver": self._solver})
+
+    def restore(self, state: State) -> None:
+        """Continue from `state`."""
+        _restore_solvers({"solver": self._solver}, state)
+
+
+def tie_broken(labels: FloatArray, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
+    """Labels plus so little of the scores that only ties between labels are decided by them.
+
+    The scores of each list are mapped to [0, 1] and multiplied by a thousandth of the list's largest label.
+    """
+    lengths = np.diff(offsets)
+    low, high = np.minimum.reduceat(scores, offsets[:-1]), np.maximum.reduceat(scores, offsets[:-1])
+    unit = (scores - np.repeat(low, lengths)) / np.repeat(np.maximum(high - low, 1e-300), lengths)
+    return labels + 1e-3 * np.repeat(np.maximum.reduceat(labels, offsets[:-1]), lengths) * unit
+
+
+class RowsOfBatch:
+    """Picks the rows of a batch out of a flat array over all lists."""
+
+    def __init__(self, lists: Lists) -> None:
+        self._offsets, self._width = lists.offsets, lists.width
+
+    def take(self, flat: NDArray[Any], batch: Batch) -> NDArray[Any]:
+        """The entries of the lists of the batch, in its order."""
+        if self._width is not None:
+            return np.asarray(flat.reshape(-1, self._width)[batch.queries].reshape(-1))
+        shift = np.repeat(self._offsets[batch.queries] - batch.offsets[:-1], np.diff(batch.offsets))
+        return np.asarray(flat[np.arange(batch.offsets[-1]) + shift])
+
+
+def _solver_state(solvers: dict[str, WeightSolver | None]) -> State:
+    return {
+        f"{name}.{key}": array
+        for name, solver in solvers.items()
+        if solver is not None
+        for key, array in solver.state().items()
+    }
+
+
+def _restore_solvers(solvers: dict[str, WeightSolver | None], state: State) -> None:
+    for name, solver in solvers.items():
+        if solver is not None:
+            prefix = f"{name}."
+            solver.restore({key.removeprefix(prefix): a for key, a in state.items() if key.startswith(prefix)})

@@ -1,0 +1,139 @@
+"""Watching a fit: utility, violation and spread of the scores on the validation lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from spofr_core.fairness import Composition, Fairness
+from spofr_core.learning.decisions import Decision
+from spofr_core.learning.lists import Lists
+
+FloatArray = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+"""A list holds delta if its violation exceeds it by no more than this."""
+
+Penalty = Callable[[FloatArray, FloatArray], float]
+"""What a penalised method subtracts from the utility, from flat scores and mean group exposures (Q, G)."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the validation lists say about some weights; the fields are those of `Progress`."""
+
+    validation_dcg: float
+    objective: float
+    regret: float
+    violation: float | None
+    max_violation: float | None
+    fair_share: float | None
+    distinct_scores: float
+    score_spread: float
+    collapsed: float
+
+
+class Validator:
+    """Measures a network on fixed lists.
+
+    Parameters
+    ----------
+    lists : Lists
+        With labels. Copies of the same list may be merged.
+    decision : Decision
+        The method's way from scores to policies, made for these lists.
+    fairness : Fairness
+        What violations are measured by.
+    best_worth : (N,) float
+        Pi w of the best policies that the method could have chosen, knowing the labels.
+    penalty : callable, optional
+    """
+
+    def __init__(
+        self,
+        lists: Lists,
+        decision: Decision,
+        fairness: Fairness,
+        best_worth: FloatArray,
+        penalty: Penalty | None = None,
+    ) -> None:
+        self._lists = lists
+        self._labels = lists.labels.numpy().astype(np.float64)
+        self._share = lists.weights / lists.weights.sum()
+        self._item_share = np.repeat(self._share, lists.lengths)
+        self._decision = decision
+        self._penalty = penalty
+        self._composition = Composition.of(lists.codes, lists.offsets, lists.group_names)
+        self._terms = fairness.terms(self._composition)
+        self._best = self._mean_dcg(best_worth)
+
+    def _mean_dcg(self, worth: FloatArray) -> float:
+        """Mean over lists of y' Pi w."""
+        return float(np.dot(self._labels * self._item_share, worth))
+
+    def read(self, network: torch.nn.Module) -> Reading:
+        """Score the lists and measure the policies."""
+        with torch.no_grad():
+            scores = network(self._lists.features).double().numpy()
+        return self.measure(scores)
+
+    def measure(self, scores: FloatArray) -> Reading:
+        """The same for given flat scores."""
+        worth, item_exposure = self._decision.expectations(scores)
+        exposure = mean_exposure(item_exposure, self._lists.codes, self._lists.offsets, self._composition)
+        dcg = self._mean_dcg(worth)
+        penalty = 0.0 if self._penalty is None else self._penalty(scores, exposure)
+        violation, max_violation, fair_share = self._violations(exposure)
+        distinct, spread, collapsed = score_spread(scores, self._lists.offsets)
+        return Reading(
+            validation_dcg=dcg,
+            objective=dcg - penalty,
+            regret=self._best - dcg,
+            violation=violation,
+            max_violation=max_violation,
+            fair_share=fair_share,
+            distinct_scores=distinct,
+            score_spread=spread,
+            collapsed=collapsed,
+        )
+
+    def _violations(self, exposure: FloatArray) -> tuple[float | None, float | None, float | None]:
+        applicable = self._composition.applicable
+        if not applicable.any():
+            return None, None, None
+        sizes = np.where(self._terms.constrained, np.abs(self._terms.violations(exposure)), 0.0)
+        excess = np.where(self._terms.constrained, sizes - self._terms.delta, -np.inf)
+        worst = sizes.max(axis=1)[applicable]
+        share = self._share[applicable] / self._share[applicable].sum()
+        fair = excess.max(axis=1)[applicable] <= TOLERANCE
+        return float(share @ worst), float(worst.max()), float(share @ fair)
+
+
+def score_spread(scores: FloatArray, offsets: NDArray[np.int64]) -> tuple[float, float, float]:
+    """Mean number of distinct scores per list, mean standard deviation, and share of lists with one score only."""
+    lengths = np.diff(offsets)
+    query = np.repeat(np.arange(len(lengths)), lengths)
+    ordered = scores[np.lexsort((scores, query))]
+    new = np.ones(len(ordered), dtype=np.int64)
+    new[1:] = (np.diff(ordered) > 0) | (np.diff(query) > 0)
+    distinct = np.add.reduceat(new, offsets[:-1])
+    centered = scores - np.repeat(np.add.reduceat(scores, offsets[:-1]) / lengths, lengths)
+    spread = np.sqrt(np.add.reduceat(centered**2, offsets[:-1]) / lengths)
+    low, high = ordered[offsets[:-1]], ordered[offsets[1:] - 1]
+    several = lengths > 1
+    flat = (high - low <= 1e-7 * (1.0 + np.abs(high)))[several]
+    return float(distinct.mean()), float(spread.mean()), float(flat.mean()) if several.any() else 0.0
+
+
+def mean_exposure(
+    item_exposure: FloatArray, codes: NDArray[np.int32], offsets: NDArray[np.int64], composition: Composition
+) -> FloatArray:
+    """Mean exposure e_g of each group in each list, (Q, G); NaN where the group is absent."""
+    n_lists, n_groups = composition.sizes.shape
+    cell = np.repeat(np.arange(n_lists, dtype=np.int64) * n_groups, np.diff(offsets)) + codes
+    totals = np.bincount(cell, weights=item_exposure, minlength=n_lists * n_groups).reshape(n_lists, n_groups)
+    return np.asarray(np.where(composition.present, totals / np.maximum(composition.sizes, 1), np.nan))
