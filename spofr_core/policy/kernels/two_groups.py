@@ -1,62 +1,39 @@
 """The exact solver for lists in which one or two groups are present.
 
-Within a group items stand in the order of their scores, so a ranking is a merge of two sorted lists ``A`` and ``B``, and
-the unknown is the *chain* ``a_0 = 0, ..., a_n = n_A``: how many of the first ``j`` places ``A`` holds, each step 0 or 1.
-With ``SA``, ``SB`` the prefix sums of the sorted scores, summation by parts makes both quantities sums over the places::
+Within a group items stand in the order of their scores, so a ranking is a merge of two sorted lists ``A`` and ``B``,
+and the unknown is the *chain* ``a_0 = 0, ..., a_n = n_A``: how many of the first ``j`` places ``A`` holds, each step 0
+or 1. With ``SA``, ``SB`` the prefix sums of the sorted scores, summation by parts makes sums over the places of both::
 
-    utility    = w_n (SA + SB)[n] + sum_{j<n} (w_j - w_{j+1}) (SA[a_j] + SB[j - a_j])
-    exposure_A = v_n n_A          + sum_{j<n} (v_j - v_{j+1}) a_j
+    utility    = w_n (SA[n_A] + SB[n_B]) + sum_{j<n} (w_j - w_{j+1}) (SA[a_j] + SB[j - a_j])
+    exposure_A = v_n n_A                 + sum_{j<n} (v_j - v_{j+1}) a_j
 
-so for a price ``lam`` on the exposure of ``A`` the Lagrangian is a sum of functions ``F_j(a_j)``, each concave, that only
-the steps of the chain tie together. Hence one evaluation is a linear pass. Place by place the best ``k_j`` is where
-``yA[k] + lam r_j`` falls below ``yB[j-1-k]``, ``r_j = (v_j - v_{j+1}) / (w_j - w_{j+1})``. If ``k`` is a chain, it is the
-optimum. If not, an optimal chain lies between the greatest chain below ``k`` and the smallest chain above it (chains form a
-lattice, and moving towards ``k_j`` never lowers ``F_j``): a dynamic programme in that band, mostly empty, finishes it.
+For a price ``lam`` on the exposure of ``A`` the Lagrangian is therefore a sum of concave functions ``F_j(a_j)`` that
+only the steps of the chain tie together. Place by place the best ``k_j`` is where ``yA[k] + lam r_j`` falls below
+``yB[j-1-k]``, ``r_j = (v_j - v_{j+1}) / (w_j - w_{j+1})``. If ``k`` is a chain, it is the optimum. If not, some optimal
+chain lies between the greatest chain below ``k`` and the least chain above it (chains form a lattice, and a move towards
+``k_j`` never lowers ``F_j``): a dynamic programme in that band, nearly everywhere empty, finds it. So to evaluate a
+price takes about one pass over the list, whatever the group sizes.
 
-The optimal chains rise with ``lam``, so two chains that enclose the target exposure also enclose all that is optimal
-between their prices; the search over ``lam`` narrows them until no ranking lies above their chord.
+The optimal chains rise with ``lam``. Two chains that enclose the exposure asked for thus also enclose all that can be
+optimal between their prices, and the search over ``lam`` narrows them until no ranking lies above their chord.
 """
 
-from typing import NamedTuple
+# mypy: allow-untyped-defs, allow-untyped-decorators, allow-untyped-calls
+# The types of the inner functions are numba's to infer.
 
 import numpy as np
 from numba import njit, prange
 
-_BLOCK = 16  # queries that one thread takes in a row
-_SHARES = 32  # pieces of a batch: enough to balance the threads, few enough to allocate for
+_SHARES = 32  # pieces of a batch: enough to balance the threads, few enough to allocate memory for each
+_BLOCK = 16  # neighbouring queries that stay in one share
 _RUN = 24  # items up to which insertion sorts faster than merging
-_ROUNDS = 500  # prices tried before a query is given up; a handful is usual
-_FEW = 0.25
-_STEEP = 1e300  # exposure per utility where the discount is flat
+_ROUNDS = 500  # prices tried before a query is given up; about ten is usual, at any length
+_STEEP = 1e300  # stands for exposure / utility where the discount is flat
 
-
-class Steps(NamedTuple):
-    """What one place is worth more than the next, ``j = 1..n-1``: the same for lists of every length."""
-
-    dv: np.ndarray
-    dw: np.ndarray
-    ratio: np.ndarray  # dv / dw; 0 where both are flat, `_STEEP` where only the discount is
-
-
-class Half(NamedTuple):
-    """One group of a list, best score first, and the prefix sums of its scores."""
-
-    y: np.ndarray
-    item: np.ndarray
-    total: np.ndarray
-
-
-class Spare(NamedTuple):
-    """Memory that a thread reuses for every query."""
-
-    key: np.ndarray
-    item: np.ndarray
-    tie: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    peak: np.ndarray
-    value: np.ndarray
-    fresh: np.ndarray
+# rows of `steps`: what place j is worth more than place j + 1
+_DV, _DW, _RATIO = 0, 1, 2
+# rows of `chains`
+_FLOOR, _CEILING, _CHAIN, _LOW, _HIGH, _PEAK, _BREAK = 0, 1, 2, 3, 4, 5, 6
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -72,228 +49,248 @@ def _tie_key(seed, query, item):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sort(key, item, start, stop, spare):
-    """Sort ``key[start:stop]`` in descending order, `item` along with it: insertion in short runs, then merges."""
+def _sort(keys, items, row, start, stop, spare_keys, spare_items, ranks):
+    """Sort ``keys[row, start:stop]`` in descending order, `items` along: short runs by counting, then merges.
+
+    Neither branches on the data: half of such branches would be mispredicted, which costs more than the rest.
+    """
     for low in range(start, stop, _RUN):
-        for i in range(low + 1, min(low + _RUN, stop)):
-            x, moved, j = key[i], item[i], i
-            while j > low and key[j - 1] < x:
-                key[j], item[j] = key[j - 1], item[j - 1]
-                j -= 1
-            key[j], item[j] = x, moved
+        high = min(low + _RUN, stop)
+        for i in range(low, high):
+            spare_keys[i], spare_items[i], ranks[i] = keys[row, i], items[row, i], low
+        for i in range(low + 1, high):
+            key, behind = spare_keys[i], np.int32(0)
+            for j in range(low, i):
+                ahead = np.int32(spare_keys[j] >= key)
+                behind += ahead
+                ranks[j] += np.int32(1) - ahead
+            ranks[i] += behind
+        for i in range(low, high):
+            keys[row, ranks[i]], items[row, ranks[i]] = spare_keys[i], spare_items[i]
     width = _RUN
     while width < stop - start:
         for low in range(start, stop, 2 * width):
             middle, high = min(low + width, stop), min(low + 2 * width, stop)
-            i, j = low, middle
-            for out in range(low, high):
-                if j >= high or (i < middle and key[i] >= key[j]):
-                    spare.key[out], spare.item[out] = key[i], item[i]
-                    i += 1
-                else:
-                    spare.key[out], spare.item[out] = key[j], item[j]
-                    j += 1
-        key[start:stop] = spare.key[start:stop]
-        item[start:stop] = spare.item[start:stop]
+            i, j, out = low, middle, low
+            while i < middle and j < high:
+                left = keys[row, i] >= keys[row, j]
+                source = i if left else j
+                spare_keys[out], spare_items[out] = keys[row, source], items[row, source]
+                i += left
+                j += not left
+                out += 1
+            for source in range(i, middle):
+                spare_keys[out], spare_items[out] = keys[row, source], items[row, source]
+                out += 1
+            for source in range(j, high):
+                spare_keys[out], spare_items[out] = keys[row, source], items[row, source]
+                out += 1
+        for i in range(start, stop):
+            keys[row, i], items[row, i] = spare_keys[i], spare_items[i]
         width *= 2
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sort_half(half, n, seed, query, spare):
-    """Sort a group by score, equal scores by their tie keys, and sum the scores up."""
-    y, item = half.y, half.item
-    _sort(y, item, 0, n, spare)
-    start = 0
-    while start < n:
+def _sort_group(row, n, y, item, total, tie, seed, query, spare_keys, spare_items, ranks):
+    """Sort a group by score, equal scores by their tie keys, sum the scores up, and set the sentinels."""
+    _sort(y, item, row, 1, n + 1, spare_keys, spare_items, ranks)
+    y[row, 0], y[row, n + 1] = np.inf, -np.inf
+    sum_ = 0.0
+    total[row, 0] = 0.0
+    ties = False
+    for i in range(1, n + 1):
+        sum_ += y[row, i]
+        total[row, i] = sum_
+        ties |= y[row, i] == y[row, i - 1]
+    start = 1
+    while ties and start <= n:
         stop = start + 1
-        while stop < n and y[stop] == y[start]:
+        while y[row, stop] == y[row, start]:
             stop += 1
-        if stop - start > 1:
+        if stop > start + 1:
             for i in range(start, stop):
-                spare.tie[i] = _tie_key(seed, query, item[i])
-            _sort(spare.tie, item, start, stop, spare)
+                tie[row, i] = _tie_key(seed, query, item[row, i])
+            _sort(tie, item, row, start, stop, spare_keys, spare_items, ranks)
         start = stop
-    total = 0.0
-    half.total[0] = 0.0
-    for i in range(n):
-        total += y[i]
-        half.total[i + 1] = total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _merge(chain, first, n_first, second, n_second, seed, query):
-    """The chain of the plain sort; ties between the groups by their tie keys."""
-    a = 0
-    chain[0] = 0
-    for j in range(n_first + n_second):
-        b = j - a
-        if a == n_first:
-            ahead = False
-        elif b == n_second:
-            ahead = True
-        elif first.y[a] == second.y[b]:
-            ahead = _tie_key(seed, query, first.item[a]) >= _tie_key(seed, query, second.item[b])
-        else:
-            ahead = first.y[a] > second.y[b]
+def _plain_sort(n, y, item, total, steps, chains, seed, query):
+    """The plain sort, ties between the groups by their tie keys, as the chain of group 0 in the floor; its `_value`."""
+    f, e, size, a = 0.0, 0.0, 0, 0
+    chains[_FLOOR, 0] = 0
+    for j in range(1, n + 1):
+        b = j - 1 - a
+        ahead = y[0, a + 1] > y[1, b + 1]
+        if y[0, a + 1] == y[1, b + 1]:
+            ahead = _tie_key(seed, query, item[0, a + 1]) > _tie_key(seed, query, item[1, b + 1])
         a += ahead
-        chain[j + 1] = a
+        chains[_FLOOR, j] = a
+        # the steps are 0 at place n, which all chains share
+        f += steps[_DW, j] * (total[0, a] + total[1, j - a])
+        e += steps[_DV, j] * a
+        size += a
+    return f, e, size - a
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _value(chain, n, first, second, steps):
-    """Utility and exposure of the first group, without what all chains share, and the chain's sum."""
+def _value(row, n, one, two, total, steps, chains):
+    """Utility and exposure of group `one`, without what all chains share, and the sum of the chain."""
     f, e, size = 0.0, 0.0, 0
     for j in range(1, n):
-        a = chain[j]
-        f += steps.dw[j] * (first.total[a] + second.total[j - a])
-        e += steps.dv[j] * a
+        a = chains[row, j]
+        f += steps[_DW, j] * (total[one, a] + total[two, j - a])
+        e += steps[_DV, j] * a
         size += a
     return f, e, size
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _repair(lam, chain, n, first, second, steps, spare):
-    """Replace the optima of the single places in `chain` by the best chain, which lies in the band that they span."""
-    low, high, peak, value, fresh = spare.low, spare.high, spare.peak, spare.value, spare.fresh
-    low[n], high[0] = chain[n], chain[0]
-    for j in range(1, n + 1):
-        high[j] = max(chain[j], high[j - 1])
-    for j in range(n - 1, -1, -1):
-        high[j] = max(high[j], high[j + 1] - 1)
-        low[j] = min(chain[j], low[j + 1])
-    for j in range(1, n + 1):
-        low[j] = min(low[j], low[j - 1] + 1)
+def _widen(breaks, chains):
+    """Between the low and the high row, enclose all chains that a move towards the places' optima cannot improve.
 
-    start = 0
-    while start < n:
-        j = start + 1
-        bottom, top = low[j], high[j]
-        best = low[start]
-        value[best], value[best + 1], value[best + 2] = -np.inf, 0.0, -np.inf
-        while bottom < top:
-            # value[k + 1]: the most that the places after `start` give to a chain that is at k here
-            price, discount = lam * steps.dv[j], steps.dw[j]
-            for k in range(bottom, top + 1):
-                gain = discount * (first.total[k] + second.total[j - k]) + price * k
-                fresh[k + 1] = max(value[k], value[k + 1]) + gain
-            value, fresh = fresh, value
-            value[bottom] = value[top + 2] = -np.inf
-            best = min(max(best, bottom), top)
-            while value[best + 2] > value[best + 1]:
-                best += 1
-            while value[best] > value[best + 1]:
-                best -= 1
-            peak[j] = best
-            j += 1
-            bottom, top = low[j], high[j]
-        a = chain[j] = bottom
-        for i in range(j - 1, start, -1):
-            # the value is concave in k, so of the two predecessors the one nearer to its peak is the better
-            a -= peak[i] < a
-            chain[i] = a
-        start = j
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _best_chain(lam, chain, floor, ceiling, n, first, second, steps, spare):
-    """Best chain for the price `lam` between the chains `floor` and `ceiling`; returns what `_value` does."""
-    f, e, size = 0.0, 0.0, 0
-    k, broken = 0, False
-    chain[0] = 0
-    for j in range(1, n):
-        last = k
-        least, most = floor[j], ceiling[j]
-        k = min(max(k, least), most)
-        shift = lam * steps.ratio[j]
-        while k < most and first.y[k] + shift > second.y[j - 1 - k]:
-            k += 1
-        while k > least and first.y[k - 1] + shift <= second.y[j - k]:
-            k -= 1
-        chain[j] = k
-        broken |= (k < last) | (k > last + 1)
-        f += steps.dw[j] * (first.total[k] + second.total[j - k])
-        e += steps.dv[j] * k
-        size += k
-    chain[n] = ceiling[n]
-    broken |= (chain[n] < k) | (chain[n] > k + 1)
-    if broken:
-        _repair(lam, chain, n, first, second, steps, spare)
-        f, e, size = _value(chain, n, first, second, steps)
-    return f, e, size
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _raise_first(target, floor, ceiling, chain, first, n_first, second, n_second, steps, spare):
-    """Give the first group the exposure `target`, more than the plain sort, the chain in `floor`, gives it.
-
-    Afterwards the optimum is the mixture of `floor` and `ceiling` that hits the target. Returns the probability of
-    `floor`, the price, the dual bound (without what all chains share) and whether it was proved.
-
-    The dual ``g(lam) = max over chains of f + lam (e - target)`` is convex and piecewise linear; `floor` and `ceiling` are
-    two of its lines, falling and rising, and it is least where the two that cross on it do. Where two lines cross is the
-    safe next price (it ends the search as soon as nothing lies above), but on a smooth stretch it only halves the
-    bracket; there the secant of the exposure is used, until few cells are left between the chains.
+    Both rows hold these optima, and ``chains[_BREAK, :breaks]`` the places at which they drop, or rise by more than 1.
     """
-    n = n_first + n_second
-    f_low, e_low, size_low = _value(floor, n, first, second, steps)
+    for i in range(breaks):
+        j = chains[_BREAK, i]
+        while chains[_HIGH, j] < chains[_HIGH, j - 1]:
+            chains[_HIGH, j] = chains[_HIGH, j - 1]
+            j += 1
+        j = chains[_BREAK, i] - 1
+        while chains[_LOW, j] > chains[_LOW, j + 1]:
+            chains[_LOW, j] = chains[_LOW, j + 1]
+            j -= 1
+    for i in range(breaks):
+        j = chains[_BREAK, i]
+        while chains[_LOW, j] > chains[_LOW, j - 1] + 1:
+            chains[_LOW, j] = chains[_LOW, j - 1] + 1
+            j += 1
+        j = chains[_BREAK, i] - 1
+        while chains[_HIGH, j] < chains[_HIGH, j + 1] - 1:
+            chains[_HIGH, j] = chains[_HIGH, j + 1] - 1
+            j -= 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _mend(start, lam, one, two, total, steps, chains, values):
+    """Best stretch of chain through the band that opens after place `start`; returns the place at which it closes.
+
+    ``values[_, k + 1]`` is the most that the places since `start` give to a chain that stands at ``k``. It is concave in
+    ``k``: of the two places that a chain can come from, the one nearer to the peak is the better, so the peaks alone
+    lead back.
+    """
+    new, old = 0, 1
+    j = start + 1
+    bottom, top = chains[_LOW, j], chains[_HIGH, j]
+    best = chains[_LOW, start]
+    values[old, best], values[old, best + 1], values[old, best + 2] = -np.inf, 0.0, -np.inf
+    while bottom < top:
+        price, discount = lam * steps[_DV, j], steps[_DW, j]
+        for k in range(bottom, top + 1):
+            gain = discount * (total[one, k] + total[two, j - k]) + price * k
+            values[new, k + 1] = max(values[old, k], values[old, k + 1]) + gain
+        values[new, bottom] = values[new, top + 2] = -np.inf
+        best = min(max(best, bottom), top)
+        while values[new, best + 2] > values[new, best + 1]:
+            best += 1
+        while values[new, best] > values[new, best + 1]:
+            best -= 1
+        chains[_PEAK, j] = best
+        new, old = old, new
+        j += 1
+        bottom, top = chains[_LOW, j], chains[_HIGH, j]
+    a = bottom
+    for i in range(j - 1, start, -1):
+        a -= chains[_PEAK, i] < a
+        chains[_CHAIN, i] = a
+    return j
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _best_chain(lam, n, one, two, y, total, steps, chains, values):
+    """Best chain between floor and ceiling for the price `lam`; returns what `_value` says of it."""
+    f, e, size = 0.0, 0.0, 0
+    k, last, breaks = 0, 0, 0
+    for j in range(1, n):
+        shift = lam * steps[_RATIO, j]
+        k += y[one, k + 1] + shift > y[two, j - k]
+        # mostly this one step was right, and the sentinels keep the loops within the lists
+        while y[one, k + 1] + shift > y[two, j - k]:
+            k += 1
+        while y[one, k] + shift <= y[two, j - k + 1]:
+            k -= 1
+        a = min(max(k, chains[_FLOOR, j]), chains[_CEILING, j])
+        chains[_CHAIN, j] = a
+        chains[_BREAK, breaks] = j
+        breaks += (a < last) | (a > last + 1)
+        last = a
+        f += steps[_DW, j] * (total[one, a] + total[two, j - a])
+        e += steps[_DV, j] * a
+        size += a
+    if breaks == 0:
+        return f, e, size
+
     for j in range(n + 1):
-        ceiling[j] = min(j, n_first)
-    f_high, e_high, size_high = _value(ceiling, n, first, second, steps)
+        chains[_LOW, j] = chains[_HIGH, j] = chains[_CHAIN, j]
+    _widen(breaks, chains)
+    mended = 0
+    for i in range(breaks):
+        j = chains[_BREAK, i]
+        if j > mended:
+            while chains[_LOW, j] < chains[_HIGH, j]:
+                j -= 1
+            mended = _mend(j, lam, one, two, total, steps, chains, values)
+    return _value(_CHAIN, n, one, two, total, steps, chains)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _raise_exposure(target, tolerance, f_low, e_low, size_low, n, n_one, one, two, y, total, steps, chains, values):
+    """Give group `one` the exposure `target`, more than the plain sort (in the floor, with its `_value`) does.
+
+    The dual ``g(lam) = max over chains of f + lam (e - target)`` is convex and piecewise linear. Floor and ceiling are
+    two of its lines, one falling, one rising. Where they cross is the next price: either nothing lies above them there,
+    then this is the least of ``g``, or the chain that does replaces one of them.
+
+    Returns the probability of the floor (the ceiling has the rest), the price, the dual bound (both without what all
+    chains share) and whether the bound is proved to be the optimum.
+    """
+    for j in range(n + 1):
+        chains[_CEILING, j] = chains[_CHAIN, j] = min(j, n_one)
+    f_high, e_high, size_high = _value(_CEILING, n, one, two, total, steps, chains)
+    if e_high - e_low <= tolerance:
+        return 1.0, 0.0, f_low, True
     target = min(target, e_high)
-    scale = 1.0 + abs(f_low)
-    lam_low, lam_high, lam = 0.0, np.inf, 0.0
-    excess, proved, smooth = 0.0, False, True
+    f_plain, scale = f_low, 1.0 + abs(f_low)
+    lam, excess, proved = 0.0, 0.0, False
     for _ in range(_ROUNDS):
-        if size_high - size_low <= 1 or e_high <= e_low:
+        lam = max(0.0, (f_low - f_high) / (e_high - e_low))
+        if size_high - size_low <= 1:  # no chain lies between the two
             excess, proved = 0.0, True
             break
-        crossing = max(0.0, (f_low - f_high) / (e_high - e_low))
-        by_secant = smooth and lam_high < np.inf and size_high - size_low > _FEW * n
-        if by_secant:
-            lam = lam_low + (lam_high - lam_low) * (target - e_low) / (e_high - e_low)
+        f, e, size = _best_chain(lam, n, one, two, y, total, steps, chains, values)
+        excess = max(0.0, (f - f_high) + lam * (e - e_high))
+        if excess <= 1e-13 * scale or size in (size_low, size_high):
+            proved = excess <= 1e-10 * scale
+            break
+        if e < target - tolerance:
+            for j in range(1, n):
+                chains[_FLOOR, j] = chains[_CHAIN, j]
+            f_low, e_low, size_low = f, e, size
         else:
-            lam = crossing
-        f, e, size = _best_chain(lam, chain, floor, ceiling, n, first, second, steps, spare)
-        smooth = size_low < size < size_high
-        if not by_secant:
-            excess = (f - f_high) + lam * (e - e_high)
-            if excess <= 1e-13 * scale or not smooth:
-                proved = excess <= 1e-10 * scale
-                break
-        if e < target:
-            floor[: n + 1] = chain[: n + 1]
-            f_low, e_low, size_low, lam_low = f, e, size, lam
-        else:
-            ceiling[: n + 1] = chain[: n + 1]
-            f_high, e_high, size_high, lam_high = f, e, size, lam
-
-    if e_high <= e_low:
-        return 1.0, 0.0, f_low, proved
-    lam = (f_low - f_high) / (e_high - e_low)
-    if f_low - f_high <= 1e-14 * scale:
-        return (e_high - target) / (e_high - e_low), 0.0, f_low + excess, proved
-    return (e_high - target) / (e_high - e_low), lam, f_high + lam * (e_high - target) + max(excess, 0.0), proved
+            for j in range(1, n):
+                chains[_CEILING, j] = chains[_CHAIN, j]
+            f_high, e_high, size_high = f, e, size
+    theta = min(max((e_high - target) / (e_high - e_low), 0.0), 1.0)
+    if f_low - f_high <= 1e-14 * scale:  # rankings of equal utility: the bound costs nothing
+        return theta, 0.0, f_plain, proved
+    return theta, lam, f_high + lam * (e_high - target) + excess, proved
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _write(chain, probability, row, n, start, first, second, w, rankings, weight):
-    """Write one ranking (unless `rankings` has no rows) and add its share to the items' expected discounts."""
-    for j in range(n):
-        a = chain[j]
-        item = first.item[a] if chain[j + 1] > a else second.item[j - a]
-        if rankings.shape[0] > 0:
-            rankings[row, start + j] = item
-        if row == 0:
-            weight[start + item] = probability * w[j]
-        else:
-            weight[start + item] += probability * w[j]
+def _split(scores, codes, start, n, y, item):
+    """Put the items of a list into row 0 or 1 by their group, the scores mapped to [0, 1].
 
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _split(scores, codes, start, n, one, two):
-    """Put the list's items into one or two halves by group, scores mapped to [0, 1].
-
-    Returns the size of the first half, the two groups' codes (the second -1 if there is none), the least score and the
+    Returns the size of row 0, the codes of the two groups (the second is -1 if there is none), the least score and the
     spread of the scores.
     """
     least = greatest = scores[start]
@@ -305,13 +302,28 @@ def _split(scores, codes, start, n, one, two):
     unit = spread if spread > 0.0 else 1.0
     a = 0
     for i in range(n):
-        y = (scores[start + i] - least) / unit
-        b = i - a
-        # written to both, kept by the one whose counter moves: cheaper than a branch that nobody can predict
-        one.y[a], one.item[a] = y, i
-        two.y[b], two.item[b] = y, i
+        # written to both rows, kept in the one whose counter moves: no branch that nobody can predict
+        y[0, a + 1] = y[1, i - a + 1] = (scores[start + i] - least) / unit
+        item[0, a + 1] = item[1, i - a + 1] = i
         a += codes[start + i] == code
     return a, code, other, least, spread
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _write(chain, probability, ranking, one, two, n, start, w, item, chains, rankings, weight):
+    """Write one ranking, if rankings are wanted, and add its share to the items' expected discounts."""
+    wanted = rankings.shape[0] > 0
+    for j in range(n):
+        a = chains[chain, j]
+        ahead = chains[chain, j + 1] - a
+        i = item[two + ahead * (one - two), 1 + j - a + ahead * (2 * a - j)]
+        if wanted:
+            rankings[ranking, start + j] = i
+        share = probability * w[j]
+        if ranking > 0:
+            weight[start + i] += share
+        else:
+            weight[start + i] = share
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -322,10 +334,8 @@ def _solve_query(
     offsets,
     lower,
     upper,
-    v,
     w,
-    v_sum,
-    w_sum,
+    sums,
     seed,
     rankings,
     probabilities,
@@ -334,79 +344,74 @@ def _solve_query(
     weight,
     bound,
     status,
+    y,
+    item,
+    total,
+    tie,
     steps,
-    one,
-    two,
-    floor,
-    ceiling,
-    chain,
-    spare,
+    chains,
+    values,
+    spare_keys,
+    spare_items,
 ):
+    """Solve one query: the plain sort if it holds the bounds, else the cheapest mixture that does."""
     start, n = offsets[q], offsets[q + 1] - offsets[q]
-    probabilities[q] = 0.0
-    multipliers[q] = 0.0
-    n_a, code, other, least, spread = _split(scores, codes, start, n, one, two)
-    n_b = n - n_a
-    _sort_half(one, n_a, seed, q, spare)
-    _sort_half(two, n_b, seed, q, spare)
-    _merge(floor, one, n_a, two, n_b, seed, q)
+    for g in range(multipliers.shape[1]):
+        multipliers[q, g] = 0.0
+    n_0, code, other, least, spread = _split(scores, codes, start, n, y, item)
+    _sort_group(0, n_0, y, item, total, tie, seed, q, spare_keys, spare_items, chains[_CHAIN])
+    _sort_group(1, n - n_0, y, item, total, tie, seed, q, spare_keys, spare_items, chains[_CHAIN])
+    f, e, size = _plain_sort(n, y, item, total, steps, chains, seed, q)
 
-    f, e, _ = _value(floor, n, one, two, steps)
-    shared = w[n - 1] * (one.total[n_a] + two.total[n_b])
-    theta, lam, best, proved = 1.0, 0.0, f, True
-    flipped = False
-    if n_b > 0:
-        everything = v_sum[n]
+    one, theta, lam, best, proved = 0, 1.0, 0.0, f, True
+    if n_0 < n:
+        everything, tail = sums[0, n], sums[0, n] - sums[0, n - 1]
         tolerance = 2e-15 * everything
-        need_a = max(lower[q, code], everything - upper[q, other])
-        need_b = max(lower[q, other], everything - upper[q, code])
-        e += v[n - 1] * n_a
-        if e < need_a - tolerance:
-            theta, lam, best, proved = _raise_first(
-                need_a - v[n - 1] * n_a, floor, ceiling, chain, one, n_a, two, n_b, steps, spare
+        # what a group must have at least: its own lower bound, or what the other's upper bound leaves over
+        need_0 = max(lower[q, code], everything - upper[q, other])
+        need_1 = max(lower[q, other], everything - upper[q, code])
+        e_0, e_1 = e + tail * n_0, everything - (e + tail * n_0)
+        if e_0 < need_0 - tolerance or e_1 < need_1 - tolerance:
+            need, n_one = need_0, n_0
+            if e_0 >= need_0 - tolerance:
+                one, need, n_one = 1, need_1, n - n_0
+                code, other = other, code
+                e, size = e_1 - tail * n_one, n * (n - 1) // 2 - size
+                for j in range(n + 1):
+                    chains[_FLOOR, j] = j - chains[_FLOOR, j]
+            theta, lam, best, proved = _raise_exposure(
+                need - tail * n_one,
+                tolerance,
+                f,
+                e,
+                size,
+                n,
+                n_one,
+                one,
+                1 - one,
+                y,
+                total,
+                steps,
+                chains,
+                values,
             )
             if lower[q, code] >= everything - upper[q, other]:
                 multipliers[q, code] = lam * spread
             else:
                 multipliers[q, other] = -lam * spread
-        elif everything - e < need_b - tolerance:
-            flipped = True
-            for j in range(n + 1):
-                floor[j] = j - floor[j]
-            theta, lam, best, proved = _raise_first(
-                need_b - v[n - 1] * n_b, floor, ceiling, chain, two, n_b, one, n_a, steps, spare
-            )
-            if lower[q, other] >= everything - upper[q, code]:
-                multipliers[q, other] = lam * spread
-            else:
-                multipliers[q, code] = -lam * spread
-    if flipped:
-        one, two = two, one
-    counts[q] = 1
-    if theta >= 1.0 - 1e-15:
-        probabilities[q, 0] = 1.0
-        _write(floor, 1.0, 0, n, start, one, two, w, rankings, weight)
-    elif theta <= 1e-15:
-        probabilities[q, 0] = 1.0
-        _write(ceiling, 1.0, 0, n, start, one, two, w, rankings, weight)
-    else:
-        counts[q] = 2
-        probabilities[q, 0], probabilities[q, 1] = theta, 1.0 - theta
-        _write(floor, theta, 0, n, start, one, two, w, rankings, weight)
-        _write(ceiling, 1.0 - theta, 1, n, start, one, two, w, rankings, weight)
-    bound[q] = least * w_sum[n] + spread * (shared + best)
+
+    for r in range(probabilities.shape[1]):
+        probabilities[q, r] = 0.0
+    counts[q] = 0
+    for chain, probability in ((_FLOOR, theta), (_CEILING, 1.0 - theta)):
+        if probability > 1e-15:
+            probability = probability if probability < 1.0 - 1e-15 else 1.0
+            _write(chain, probability, counts[q], one, 1 - one, n, start, w, item, chains, rankings, weight)
+            probabilities[q, counts[q]] = probability
+            counts[q] += 1
+    shared = w[n - 1] * (total[0, n_0] + total[1, n - n_0])
+    bound[q] = least * sums[1, n] + spread * (shared + best)
     status[q] = 0 if proved else 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _steps(v, w):
-    m = len(v)
-    dv, dw, ratio = np.zeros(m + 1), np.zeros(m + 1), np.zeros(m + 1)
-    for j in range(1, m):
-        dv[j], dw[j] = v[j - 1] - v[j], w[j - 1] - w[j]
-        if dv[j] > 0.0:
-            ratio[j] = min(dv[j] / dw[j], _STEEP) if dw[j] > 0.0 else _STEEP
-    return Steps(dv, dw, ratio)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -430,25 +435,19 @@ def _solve_share(
     bound,
     status,
 ):
-    steps = _steps(v, w)
-    m = len(v)
-    v_sum, w_sum = np.zeros(m + 1), np.zeros(m + 1)
-    for j in range(m):
-        v_sum[j + 1], w_sum[j + 1] = v_sum[j] + v[j], w_sum[j] + w[j]
-    size = m + 4
-    one = Half(np.empty(size), np.empty(size, np.int32), np.empty(size))
-    two = Half(np.empty(size), np.empty(size, np.int32), np.empty(size))
-    floor, ceiling, chain = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-    spare = Spare(
-        np.empty(size),
-        np.empty(size, np.int32),
-        np.empty(size),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-        np.empty(size),
-        np.empty(size),
-    )
+    """Solve every `shares`-th block of queries in memory that is allocated once."""
+    m = len(v) + 3
+    sums, steps = np.zeros((2, m)), np.zeros((3, m))
+    for j in range(len(v)):
+        sums[0, j + 1], sums[1, j + 1] = sums[0, j] + v[j], sums[1, j] + w[j]
+    for j in range(1, len(v)):
+        dv, dw = v[j - 1] - v[j], w[j - 1] - w[j]
+        steps[_DV, j], steps[_DW, j] = dv, dw
+        if dv > 0.0:
+            steps[_RATIO, j] = dv / dw if dv < _STEEP * dw else _STEEP
+    y, total, tie, values = np.empty((2, m)), np.empty((2, m)), np.empty((2, m)), np.empty((2, m))
+    item, chains = np.empty((2, m), np.int32), np.empty((7, m), np.int32)
+    spare_keys, spare_items = np.empty(m), np.empty(m, np.int32)
     for block in range(share * _BLOCK, len(queries), shares * _BLOCK):
         for i in range(block, min(block + _BLOCK, len(queries))):
             _solve_query(
@@ -458,10 +457,8 @@ def _solve_share(
                 offsets,
                 lower,
                 upper,
-                v,
                 w,
-                v_sum,
-                w_sum,
+                sums,
                 seed,
                 rankings,
                 probabilities,
@@ -470,13 +467,15 @@ def _solve_share(
                 weight,
                 bound,
                 status,
+                y,
+                item,
+                total,
+                tie,
                 steps,
-                one,
-                two,
-                floor,
-                ceiling,
-                chain,
-                spare,
+                chains,
+                values,
+                spare_keys,
+                spare_items,
             )
 
 
