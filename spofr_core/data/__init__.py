@@ -3,6 +3,7 @@
 from spofr_core.data.clicks import IPS, LoggingRanker, fit_logging_ranker, simulate_clicks, with_ips_labels
 from spofr_core.data.dataset import RankingDataset, Splits
 from spofr_core.data.export import write_csv, write_whole
+from spofr_core.data.features import SharedFeatures, share
 from spofr_core.data.german_credit import german_credit_lists
 from spofr_core.data.groups import GroupSpec
 from spofr_core.data.hiring import hiring_csv
@@ -20,6 +21,7 @@ __all__ = [
     "LoggingRanker",
     "PartitionedFolder",
     "RankingDataset",
+    "SharedFeatures",
     "Splits",
     "TablePreview",
     "first_rows",
@@ -34,6 +36,7 @@ __all__ = [
     "preview_table",
     "read_dataset",
     "sample_path",
+    "share",
     "simulate_clicks",
     "with_ips_labels",
     "write_csv",

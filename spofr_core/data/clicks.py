@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
-from sklearn.linear_model import LogisticRegression
 
 from spofr_core.config import StrictModel
 from spofr_core.data.dataset import RankingDataset
@@ -87,6 +86,8 @@ def fit_logging_ranker(data: RankingDataset, *, share: float = 0.01, minimum: in
     seed : int
         Seed of the choice of queries.
     """
+    from sklearn.linear_model import LogisticRegression  # here: it takes a second to import
+
     features, relevance = _features_of(data), _relevance_of(data)
     if not 0 < share <= 1:
         raise ConfigError(f"'share' is a share of the queries, above 0 and at most 1, got {share}.")

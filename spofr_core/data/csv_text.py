@@ -15,7 +15,7 @@ import pyarrow.csv as pacsv
 
 from spofr_core.data.limits import Limits
 from spofr_core.data.source import Raw, as_utf8
-from spofr_core.data.tables import Kind, duplicated_column, parse_numbers
+from spofr_core.data.tables import Kind, duplicated_column, no_rows, parse_numbers
 from spofr_core.errors import DataError
 
 if TYPE_CHECKING:
@@ -59,12 +59,14 @@ class CsvTable:
         self.name = raw.name
         self.notes: list[str] = []
         text, found = as_utf8(raw, encoding)
-        head = bytes(text.slice(0, min(text.size, 1 << 16)))
+        head = _head_of(text)
         blank = len(head) - len(head.lstrip(b"\r\n"))
         self._skipped_lines = head[:blank].count(b"\n")
         self._text, head = text.slice(blank), head[blank:]
         if not head.strip():
             raise DataError(f"{raw.name} is empty: there are no column names and no rows in it.")
+        if b"\n" not in head and b"\r" not in head:
+            raise no_rows(raw.name)
         if found not in (None, "utf-8-sig") and encoding is None:
             self.notes.append(f"{raw.name} is {found} text; it was read as such.")
         self._decimal, self._limits = decimal, limits
@@ -72,6 +74,7 @@ class CsvTable:
         # Line breaks inside quotes cost parallel parsing, so they are allowed for only where quotes occur.
         self._quoted = bool(np.any(np.frombuffer(self._text, dtype=np.uint8) == ord('"')))
         self.names: Sequence[str] = [name.strip() for name in next(self._records(head))]
+        self._block_size = max(1 << 20, 16 * len(head.splitlines()[0]))  # rows of very wide tables must fit
 
     def _find_delimiter(self, head: bytes, delimiter: str | None, suffix: str) -> str:
         if delimiter is not None:
@@ -124,7 +127,9 @@ class CsvTable:
         return pacsv.read_csv(
             pa.BufferReader(self._text if rows is None else rows),
             read_options=pacsv.ReadOptions(
-                column_names=[str(k) for k in range(len(self.names))], skip_rows_after_names=1
+                column_names=[str(k) for k in range(len(self.names))],
+                skip_rows_after_names=1,
+                block_size=self._block_size,
             ),
             parse_options=pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=self._quoted),
             convert_options=convert,
@@ -169,6 +174,14 @@ class CsvTable:
                 index += 1
             start = records.line_num + 1
         return start + self._skipped_lines
+
+
+def _head_of(text: pa.Buffer) -> bytes:
+    """The first 64 kB, or more where the line of column names is longer than that."""
+    head = bytes(text.slice(0, min(text.size, 1 << 16)))
+    if b"\n" in head or b"\r" in head:
+        return head
+    return bytes(text.slice(0, min(text.size, 1 << 24)))
 
 
 def sniff_delimiter(lines: Sequence[str]) -> str | None:

@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pacsv
-from sklearn.datasets import load_svmlight_file
 
 from spofr_core.data.source import Raw, as_utf8
 from spofr_core.errors import DataError
 
 _BLOCK = 1 << 26
+_MAX_FEATURE = 1_000_000
+_MAX_CELLS = 2_000_000_000  # 16 GB
 _LINE = re.compile(rb"^\s*[^\s#:,;|]+[ \t]+qid:\S+(\s|$)")
 _COMMENT = re.compile(rb"[ \t]*#([^\r\n]*)")
 _COMMENT_LINE = re.compile(rb"(?m)^[ \t]*#[^\n]*(\n|\Z)")
@@ -169,12 +170,21 @@ def _parse_block(
 
 def _parse_sparse(text: bytes) -> LetorLines | None:
     """scikit-learn's reader, which takes whole-number query ids and sorted features; None if it refuses."""
+    from sklearn.datasets import load_svmlight_file  # here: it takes a second to import
+
     try:
         matrix, labels, query_ids = load_svmlight_file(io.BytesIO(text), query_id=True, zero_based=True)
     except (ValueError, OverflowError):
         return None
     if len(query_ids) != len(labels) or len(labels) == 0:
         return None
+    if matrix.shape[1] > _MAX_FEATURE + 1:
+        return None
+    if matrix.shape[0] * matrix.shape[1] > _MAX_CELLS:
+        raise DataError(
+            f"{matrix.shape[0]:,} lines with feature numbers up to {matrix.shape[1] - 1:,} are too much for a full "
+            "table. Split the file by query, or keep fewer features."
+        )
     used = 1 if matrix.shape[1] > 1 and matrix[:, 0].nnz == 0 else 0
     comments = [line.partition(b"#")[2].decode() for line in _data_lines(text)] if b"#" in text else []
     return LetorLines(
@@ -245,8 +255,8 @@ def _parse_line(content: str, number: int, name: str) -> tuple[float, str, dict[
             raise broken(f"the value {value!r} of feature {key} is not a number") from None
         if int(key) in features:
             raise broken(f"feature {key} occurs twice")
-        if int(key) > 1_000_000:
-            raise broken(f"feature number {key} is above 1,000,000")
+        if int(key) > _MAX_FEATURE:
+            raise broken(f"feature number {key} is above {_MAX_FEATURE:,}")
         features[int(key)] = amount
     return label, fields[1][4:], features
 

@@ -24,7 +24,7 @@ from spofr_core.data.groups import Grouping, GroupSpec, Missing
 from spofr_core.data.ids import factorize, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.source import Raw, Source, open_raw
-from spofr_core.data.tables import FrameTable, Kind, Table, open_parquet, open_parquet_folder, to_float
+from spofr_core.data.tables import FrameTable, Kind, Table, no_rows, open_parquet, open_parquet_folder, to_float
 from spofr_core.data.trec import RunTable, looks_like_run, relevance_from_qrels
 from spofr_core.errors import ConfigError, DataError
 
@@ -228,7 +228,7 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     columns = _read(table, requests)
     query_column = columns[mapping["query"], "coded"]
     if len(query_column) == 0:
-        raise DataError(f"{table.name} has column names but no rows. Check that the export finished.")
+        raise no_rows(table.name)
     codes, values = factorize(query_column)
     query_ids = to_ids(pa.chunked_array([values]))
     _refuse_empty_ids(codes, query_ids, mapping["query"], "query", table)

@@ -164,6 +164,11 @@ def not_a_number(table: Table, name: str, row: int, text: pd.Series) -> DataErro
     )
 
 
+def no_rows(source: str) -> DataError:
+    """The error for a table that is all header."""
+    return DataError(f"{source} has column names but no rows. Check that the export finished.")
+
+
 def duplicated_column(name: str, source: str) -> DataError:
     """The error for a name that two columns have."""
     return DataError(f"{source} has several columns called {name!r}: rename them, so that each is told.", column=name)

@@ -1,0 +1,151 @@
+"""LETOR lines: checked against scikit-learn, with ids from comments and line numbers in errors."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from spofr_core.data import Limits, letor, read_dataset, sample_path
+from spofr_core.data.source import open_raw
+from spofr_core.errors import DataError
+
+
+def parse(text: bytes) -> letor.LetorLines:
+    return letor.parse_letor(open_raw(text, Limits()))
+
+
+def test_the_bundled_chunk_is_what_scikit_learn_reads() -> None:
+    path = sample_path("mslr/msn1.fold1.train.5k.txt.gz")
+    lines = letor.parse_letor(open_raw(path, Limits()))
+    with gzip.open(path) as stream:
+        features, labels, queries = load_svmlight_file(stream, query_id=True)
+    np.testing.assert_array_equal(lines.features, features.toarray())
+    np.testing.assert_array_equal(lines.labels, labels)
+    np.testing.assert_array_equal(lines.query_ids, queries)
+    assert lines.feature_names == tuple(map(str, range(1, 137)))
+    assert lines.item_ids is None
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 4),
+            st.integers(1, 5),
+            st.lists(st.one_of(st.just(0.0), st.floats(-1e6, 1e6)), min_size=4, max_size=4),
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_sparse_lines_are_what_scikit_learn_wrote(rows: list[tuple[int, int, list[float]]]) -> None:
+    labels, queries, features = (np.array(part) for part in zip(*rows, strict=True))
+    out = io.BytesIO()
+    dump_svmlight_file(features, labels, out, query_id=queries, zero_based=False)
+    lines = parse(out.getvalue())
+    out.seek(0)
+    read, *_ = load_svmlight_file(out, query_id=True, zero_based=False)
+    width = lines.features.shape[1]  # features that never occur at the end are not in the file
+    np.testing.assert_array_equal(lines.features[:, : read.shape[1]], read.toarray()[:, :width])
+    np.testing.assert_allclose(lines.features, features[:, :width], rtol=1e-15)
+    assert not features[:, width:].any()
+    np.testing.assert_array_equal(lines.labels, labels)
+    np.testing.assert_array_equal(lines.query_ids, queries)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \r\n", "\t \n"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_comments_and_line_ends(end: str, sparse: bool) -> None:
+    second = "2:1" if sparse else "1:0 2:1"
+    lines = [
+        f"2 qid:10 1:0.5 2:3 # GX01{end}",
+        f"0 qid:10 {second} #docid = GX02 inc = 1{end}",
+        f"# a remark{end}",
+        end,
+    ]
+    parsed = parse("".join(lines).encode())
+    assert parsed.item_ids.tolist() == ["GX01", "GX02"]
+    assert parsed.features.tolist() == [[0.5, 3], [0, 1]]
+    assert parsed.query_ids.tolist() == [10, 10]
+
+
+def test_features_without_gaps_whichever_reader() -> None:
+    regular = parse(b"1 qid:1 2:5 4:6\n0 qid:1 2:7 4:8\n")
+    sparse = parse(b"1 qid:1 2:5 4:6\n0 qid:1 2:7 3:0 4:8\n")
+    assert regular.feature_names == sparse.feature_names == ("1", "2", "3", "4")
+    np.testing.assert_array_equal(regular.features, sparse.features)
+    zero = parse(b"1 qid:1 0:5 1:6\n")
+    assert zero.feature_names == ("0", "1")
+
+
+def test_query_ids_may_be_text() -> None:
+    assert parse(b"1 qid:MB01 1:5\n0 qid:MB02 1:6\n").query_ids.tolist() == ["MB01", "MB02"]
+    assert parse(b"1 qid:MB01 1:5\n0 qid:7 3:6\n").query_ids.tolist() == ["MB01", "7"]
+    assert parse(b"1 qid:007 1:5\n0 qid:7 1:6\n").query_ids.tolist() == ["007", "7"]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("x qid:1 1:2", "the label 'x' is not a number"),
+        ("2 1:0.5 2:1", "'qid:...' is due behind the label, got '1:0.5'"),
+        ("2", "'qid:...' is due behind the label, got 'nothing'"),
+        ("2 qid: 1:3", "'qid:...' is due behind the label, got 'qid:'"),
+        ("2 qid:1 1:abc", "the value 'abc' of feature 1 is not a number"),
+        ("2 qid:1 1:0.5 junk", "'junk' is not feature:value"),
+        ("2 qid:1 -1:0.5", "'-1:0.5' is not feature:value"),
+        ("2 qid:1 1:0.5 1:2", "feature 1 occurs twice"),
+        ("2 qid:1 99999999:1", "above 1,000,000"),
+    ],
+)
+@pytest.mark.parametrize("regular", [True, False])
+def test_a_line_that_does_not_parse(line: str, what: str, regular: bool) -> None:
+    before = "1 qid:1 1:1 2:2\n" + ("0 qid:1 1:3 2:4\n" if regular else "0 qid:1 2:4\n")
+    with pytest.raises(DataError) as caught:
+        read_dataset(f"{before}\n# remark\n{line}\n".encode(), group="1")
+    assert caught.value.row == 5
+    for word in ("Line 5", what, line, "label qid:ID feature:value"):
+        assert word in str(caught.value)
+
+
+def test_values_that_are_not_finite_and_negative_labels_name_the_line() -> None:
+    with pytest.raises(DataError, match="Feature '2' of the data is nan at row 3") as caught:
+        read_dataset(b"\n1 qid:1 1:1 2:2\n0 qid:1 1:3 2:nan\n", group="1")
+    assert caught.value.row == 3
+    with pytest.raises(DataError, match="is -1 at row 3"):
+        read_dataset(b"\n1 qid:1 1:1 2:2\n-1 qid:1 1:3 2:1\n", group="1")
+
+
+def test_groups_of_lines(tmp_path: Path) -> None:
+    text = b"1 qid:1 1:1 2:5 # a\n0 qid:1 1:2 2:6 # b\n0 qid:2 1:1 2:9 # a\n0 qid:2 1:1 2:7 # c\n"
+    path = tmp_path / "train.txt.gz"
+    path.write_bytes(gzip.compress(text))
+    cut = read_dataset(path, group="2", group_quantiles=2)
+    assert cut.groups.tolist() == [0, 0, 1, 1]
+    assert cut.item_ids.tolist() == ["a", "b", "a", "c"]
+    assert cut.relevance.tolist() == [1, 0, 0, 0]
+    assert read_dataset(path, group="1").group_names == ("1", "2")
+    table = tmp_path / "groups.csv"
+    table.write_text("docid,side\na,left\nb,right\nc,right\n")
+    assert read_dataset(path, item_groups=table).groups.tolist() == [0, 1, 0, 1]
+    with pytest.raises(DataError, match="LETOR text, which has no group column"):
+        read_dataset(path)
+    with pytest.raises(DataError, match="no column '3'"):
+        read_dataset(path, group="3")
+
+
+def test_blocks_join_where_lines_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"".join(b"%d qid:%d 1:%d 2:0.5 # d%d\n" % (k % 3, k // 7, k, k) for k in range(100))
+    whole = parse(text)
+    monkeypatch.setattr(letor, "_BLOCK", 50)
+    pieces = parse(text)
+    np.testing.assert_array_equal(pieces.features, whole.features)
+    assert pieces.item_ids.tolist() == whole.item_ids.tolist()
+    assert pieces.query_ids.tolist() == whole.query_ids.tolist()

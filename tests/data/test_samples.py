@@ -1,0 +1,253 @@
+"""The bundled data: the files as published, the lists as documented."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spofr_core.data import (
+    RankingDataset,
+    hiring_csv,
+    load_hiring,
+    load_sample,
+    mslr_fold,
+    read_dataset,
+    sample_path,
+    samples,
+)
+from spofr_core.data.german_credit import read_people
+from spofr_core.data.mslr import read_pages
+from spofr_core.errors import ConfigError, DataError
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def parts(splits: object) -> list[RankingDataset]:
+    return [splits.train, splits.validation, splits.test]
+
+
+def test_the_files_are_the_published_ones() -> None:
+    german = sample_path("german_credit/german.data").read_bytes()
+    assert digest(german) == "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871"
+    notice = (sample_path("hiring.csv").parents[1] / "NOTICE").read_text()
+    for name in ("train", "test"):
+        content = gzip.decompress(sample_path(f"mslr/msn1.fold1.{name}.5k.txt.gz").read_bytes())
+        assert digest(content) in notice
+    assert digest(german) in notice
+
+
+def test_hiring_is_what_the_generator_makes() -> None:
+    assert sample_path("hiring.csv").read_bytes().decode() == hiring_csv()
+    assert hiring_csv(searches=3) == "".join(
+        hiring_csv().splitlines(keepends=True)[: hiring_csv(searches=3).count("\n")]
+    )
+
+
+def test_hiring_for_audits_and_for_learning() -> None:
+    data = load_hiring()
+    assert len(data) == 500
+    assert data.list_lengths.min() >= 12
+    assert data.list_lengths.max() <= 30
+    assert data.group_names == ("female", "male")
+    assert data.features.shape[1] == 8
+    by_gender = [data.relevance[data.groups == code].mean() for code in (0, 1)]
+    assert abs(by_gender[0] - by_gender[1]) < 0.05  # relevance does not depend on gender
+    share, signed = delta_fair(data, 0.05)
+    assert 0.5 < share < 0.8
+    assert signed < -0.01  # women get less than their share
+    assert load_hiring("region").n_groups == 4
+    assert load_hiring(8).n_groups == 8
+    guessed = read_dataset(sample_path("hiring.csv"))
+    assert guessed.query_ids.tolist() == data.query_ids.tolist()
+    assert guessed.group_names == data.group_names
+    assert guessed.score.tolist() == data.score.tolist()
+
+
+def delta_fair(data: RankingDataset, delta: float) -> tuple[float, float]:
+    """Share of lists in which max_g |e_g - e| <= delta with v_j = 1/(1+j), and the mean gap of the first group."""
+    gaps = []
+    for part in data:
+        v = 1 / (1 + np.arange(1, part.n_items + 1))
+        exposure = np.empty(part.n_items)
+        exposure[np.argsort(-part.score, kind="stable")] = v
+        gaps.append([exposure[part.groups == g].mean() - v.mean() for g in (0, 1) if (part.groups == g).any()])
+    worst = np.array([max(map(abs, gap)) for gap in gaps])
+    return float(np.mean(worst <= delta)), float(np.mean([gap[0] for gap in gaps]))
+
+
+def test_hiring_splits_by_query_with_standardised_features() -> None:
+    splits = load_sample("hiring", seed=4)
+    assert [len(part) for part in parts(splits)] == [300, 100, 100]
+    assert not set(splits.train.query_ids.tolist()) & set(splits.test.query_ids.tolist())
+    np.testing.assert_allclose(splits.train.features.std(axis=0), 1)
+    assert splits.test.score is not None
+
+
+def test_the_template_reads_without_a_word() -> None:
+    data = read_dataset(sample_path("template.csv"))
+    assert len(data) == 2
+    assert data.score is not None
+    assert data.relevance is not None
+
+
+def test_german_people() -> None:
+    people = read_people(sample_path("german_credit/german.data"))
+    assert people.features.shape == (1000, 58)
+    assert len(set(people.feature_names)) == 58
+    assert people.good.sum() == 700
+    woman = people.features[:, people.feature_names.index("woman")]
+    assert woman.sum() == 310
+    assert people.features[:, people.feature_names.index("purpose=A43")].sum() == 280
+    assert "purpose=A47" not in people.feature_names
+    assert people.features[0, people.feature_names.index("amount")] == 1169
+
+
+def test_german_lists() -> None:
+    splits = load_sample("german-credit", test_lists=700)
+    assert [len(part) for part in parts(splits)] == [500, 500, 700]
+    people = [set(part.item_ids.tolist()) for part in parts(splits)]
+    assert not people[0] & people[1]
+    assert not people[0] & people[2]
+    assert not people[1] & people[2]
+    assert [len(some) for some in people] == pytest.approx([350, 350, 300], abs=3)
+    whole = read_people(sample_path("german_credit/german.data"))
+    for part in parts(splits):
+        assert set(part.list_lengths.tolist()) == {20}
+        assert set(np.add.reduceat(part.relevance, part.offsets[:-1]).tolist()) == {2}
+        np.testing.assert_array_equal(part.relevance == 1, whole.good[part.item_ids - 1])
+        a43 = whole.features[part.item_ids - 1, whole.feature_names.index("purpose=A43")]
+        np.testing.assert_array_equal(part.groups == 0, a43 == 1)
+        for one in part[:50]:
+            assert len(set(one.item_ids.tolist())) == 20
+        # the order within a list tells nothing: relevant items are everywhere
+        place = np.arange(part.n_items) % 20
+        assert abs(place[part.relevance == 1].mean() - 9.5) < 0.6
+
+
+def test_german_split_is_stratified_and_scaling_is_that_of_training_people() -> None:
+    splits = load_sample("german-credit", seed=3, lists=2000)
+    people = read_people(sample_path("german_credit/german.data"))
+    a43 = people.features[:, people.feature_names.index("purpose=A43")] == 1
+    train = np.unique(splits.train.item_ids) - 1
+    for good in (True, False):
+        for radio in (True, False):
+            cell = (people.good == good) & (a43 == radio)
+            assert abs(cell[train].sum() / cell.sum() - 0.35) < 0.01
+    duration = people.feature_names.index("duration")
+    low, high = np.quantile(people.features[train, duration], [0.25, 0.75])
+    np.testing.assert_allclose(
+        splits.test.features[:, duration], people.features[splits.test.item_ids - 1, duration] / (high - low)
+    )
+    one_hot = splits.test.features[:, people.feature_names.index("purpose=A43")]
+    assert set(one_hot.tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("groups", "n", "masked"), [("purpose", 2, 48), ("gender", 2, 57), ("age", 2, 57), (2, 2, 48), (5, 5, 57)]
+)
+def test_german_groups_and_masking(groups: object, n: int, masked: int) -> None:
+    splits = load_sample("german-credit", groups=groups, lists=20, mask_group=True)
+    assert splits.train.n_groups == n
+    assert splits.test.group_names == splits.train.group_names
+    assert len(splits.train.feature_names) == masked
+
+
+def test_mslr_pages() -> None:
+    train = read_pages(sample_path("mslr/msn1.fold1.train.5k.txt.gz"))
+    test = read_pages(sample_path("mslr/msn1.fold1.test.5k.txt.gz"))
+    assert (len(train.query_ids), len(test.query_ids)) == (23, 29)
+    assert (train.dropped, test.dropped) == (20, 14)
+    raw = read_dataset(sample_path("mslr/msn1.fold1.train.5k.txt.gz"), group="133", group_quantiles=2)
+    row = train.rows[0]
+    assert raw.item_ids[row] == row + 1
+    np.testing.assert_allclose(train.features[0, 10], np.log1p(raw.features[row, 10]))
+    np.testing.assert_allclose(train.features[0, 9], raw.features[row, 9])
+    assert np.all(np.logical_or.reduceat(train.relevant, train.offsets[:-1]))
+
+
+def test_mslr_lists() -> None:
+    splits = load_sample("mslr", lists=60, test_lists=90)
+    assert [len(part) for part in parts(splits)] == [60, 60, 90]
+    queries = [{str(name).split("/")[0] for name in part.query_ids} for part in parts(splits)]
+    assert not queries[0] & queries[1]
+    assert len(queries[0] | queries[1]) == 23
+    for part in parts(splits):
+        assert part.list_lengths.max() == 20
+        relevant = np.add.reduceat(part.relevance, part.offsets[:-1])
+        assert relevant.min() >= 1
+        assert relevant.max() == 3
+        assert len(set(part.query_ids.tolist())) == len(part)
+        assert any("values equal a threshold" in note for note in part.notes)
+        place = np.arange(part.n_items) - np.repeat(part.offsets[:-1], part.list_lengths)
+        assert abs(place[part.relevance == 1].mean() - 9.5) < 1.8
+    assert splits.test.group_spec.thresholds == splits.train.group_spec.thresholds
+    assert splits.test.score is None
+
+
+def test_mslr_scaling_and_thresholds_are_those_of_training_pages() -> None:
+    splits = load_sample("mslr", lists=2000, seed=2)
+    pages = read_pages(sample_path("mslr/msn1.fold1.train.5k.txt.gz"))
+    ids = {int(str(name).split("/")[0]) for name in splits.train.query_ids}
+    kept = np.repeat([query in ids for query in pages.query_ids.tolist()], np.diff(pages.offsets))
+    low, high = np.quantile(pages.features[kept], [0.05, 0.95], axis=0)
+    scale = np.where(high > low, high - low, 1)
+    test = read_pages(sample_path("mslr/msn1.fold1.test.5k.txt.gz"))
+    by_row = {int(row): k for k, row in enumerate(test.rows)}
+    chosen = [by_row[item - 1] for item in splits.test.item_ids[:200].tolist()]
+    np.testing.assert_allclose(splits.test.features[:200], test.features[chosen] / scale)
+    threshold = np.quantile(pages.features[kept, 132], 0.4)
+    assert splits.train.group_spec.thresholds == (threshold,)
+    np.testing.assert_array_equal(splits.test.groups[:200], test.features[chosen, 132] >= threshold)
+
+
+@pytest.mark.parametrize("k", range(2, 8))
+def test_mslr_groups(k: int) -> None:
+    splits = load_sample("mslr", groups=k, lists=30, mask_group=True)
+    assert splits.train.n_groups == k
+    assert splits.test.group_names == splits.train.group_names
+    assert "133" not in splits.train.feature_names
+    assert len(splits.train.feature_names) == 135
+
+
+def test_a_fold_folder(tmp_path: Path) -> None:
+    chunk = gzip.decompress(sample_path("mslr/msn1.fold1.train.5k.txt.gz").read_bytes())
+    (tmp_path / "train.txt").write_bytes(chunk)
+    (tmp_path / "vali.txt.gz").write_bytes(sample_path("mslr/msn1.fold1.test.5k.txt.gz").read_bytes())
+    with pytest.raises(DataError, match=r"has no test\.txt"):
+        mslr_fold(tmp_path)
+    (tmp_path / "test.txt").write_bytes(chunk)
+    splits = load_sample("mslr", folder=tmp_path)
+    assert [len(part) for part in parts(splits)] == [23, 29, 23]  # one list from each usable query
+
+
+def test_seeds_and_scores() -> None:
+    first, again, other = (load_sample("german-credit", seed=seed, lists=30) for seed in (0, 0, 1))
+    assert first.test.fingerprint == again.test.fingerprint != other.test.fingerprint
+    scored = load_sample("german-credit", lists=30, score="logging")
+    assert scored.test.score is not None
+    assert any("linear ranker trained on 1 %" in note for note in scored.test.notes)
+    assert first.test.score is None
+
+
+def test_refusals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"must be one of \['german-credit', 'mslr', 'hiring'\], got 'letor'"):
+        load_sample("letor")
+    with pytest.raises(ConfigError, match="'purpose', 'gender', 'age'"):
+        load_sample("german-credit", groups="race")
+    with pytest.raises(ConfigError, match="number of groups"):
+        load_sample("mslr", groups="race")
+    with pytest.raises(ConfigError, match=r"2 \(gender\), 4 \(region\)"):
+        load_sample("hiring", groups=3)
+    with pytest.raises(ConfigError, match="its own lists"):
+        load_sample("hiring", lists=3)
+    with pytest.raises(ConfigError, match="'folder' is for 'mslr'"):
+        load_sample("hiring", folder=tmp_path)
+    monkeypatch.setattr(samples, "__file__", str(tmp_path / "a" / "b" / "samples.py"))
+    with pytest.raises(DataError, match=r"sample_data/hiring\.csv is missing"):
+        load_sample("hiring")
