@@ -20,9 +20,12 @@ MOST_ROWS = 5000
 """Rows of a table behind a chart; the downloads have them all."""
 
 
-def chart(figure: go.Figure, title: str, described: str, *, table: pd.DataFrame, note: str = "") -> None:
+def chart(
+    figure: go.Figure, title: str, described: str, *, table: pd.DataFrame, note: str = "", headed: bool = True
+) -> None:
     """A titled chart, with words for those who do not see it and its numbers for those who want them."""
-    st.subheader(title, anchor=False)
+    if headed:
+        st.subheader(title, anchor=False)
     st.plotly_chart(figure, config=CONFIG, alt=described, key=f"chart-{title}")
     if note:
         st.caption(note)

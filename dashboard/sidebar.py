@@ -13,7 +13,7 @@ from dashboard.text import FORMULAS, markdown
 from spofr_core.fairness import Notion
 from spofr_core.reporting import number
 
-NOTIONS: dict[Notion, str] = {"exposure": "Equal exposure", "merit": "By merit", "gap": "Gap of two groups"}
+NOTIONS: dict[Notion, str] = {"exposure": "Exposure", "merit": "Merit", "gap": "Gap"}
 
 MODELS: dict[str, tuple[float, float]] = {
     "1 / (1 + j)": (1.0, 1.0),
@@ -64,14 +64,14 @@ def delta_slider(loaded: Loaded, key: str) -> None:
         choose(delta=value)
     follow(key, value)
     st.slider(
-        "delta, the largest violation allowed",
+        "delta",
         min_value=0.0,
         max_value=end,
         step=step,
         format=f"%.{places}f",
         key=key,
         on_change=lambda: choose(delta=float(st.session_state[key])),
-        help="0: every group gets the same mean exposure in every list. Larger: more difference is allowed.",
+        help="The largest violation allowed. 0: no difference at all in any list; larger: more difference is allowed.",
     )
 
 
@@ -104,7 +104,7 @@ def _notion(loaded: Loaded) -> None:
         on_change=lambda: choose(notion=st.session_state["sidebar-notion"]),
     )
     if len(offered) < len(NOTIONS):
-        missing = {"merit": "By merit needs relevance labels.", "gap": "A gap needs exactly two groups."}
+        missing = {"merit": "Merit needs relevance labels.", "gap": "A gap needs exactly two groups."}
         st.caption(" ".join(missing[notion] for notion in NOTIONS if notion not in offered))
 
 

@@ -5,66 +5,61 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.charts.base import ACCENT, MOST_GROUPS, figure
+from dashboard.charts.base import ACCENT, MOST_GROUPS, bars, figure, group_axis
 from dashboard.charts.exposure import group_labels
 from spofr_core.data import RankingDataset
 from spofr_core.reporting import group_styles, number
+
+MOST_BARS = 60
 
 
 def group_counts(data: RankingDataset) -> go.Figure:
     """Items of each group, with the mean relevance where labels are known; the largest groups if there are many."""
     sizes = data.group_sizes
-    names = sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS]
-    names = [name for name in data.group_names if name in names]
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS]
+    names = [name for name in data.group_names if name in largest]
     styles = group_styles(data.group_names)
-    totals = (
-        None if data.relevance is None else np.bincount(data.groups, weights=data.relevance, minlength=data.n_groups)
+    drawn = bars(
+        [sizes[name] for name in names],
+        group_labels(names, data.group_names),
+        [styles[name].colour for name in names],
+        [f" {_counted(data, name)}" for name in names],
+    )
+    return figure(
+        [drawn],
+        height=70 + 44 * len(names),
+        x={"title": "items", "range": [0, max(sizes.values(), default=1) * 1.04]},
+        y=group_axis(),
     )
 
-    def label(name: str) -> str:
-        text = f" {sizes[name]:,}"
-        if totals is None or not sizes[name]:
-            return text
-        return f"{text}, mean relevance {number(totals[data.group_names.index(name)] / sizes[name])}"
 
-    fig = figure(
-        70 + 44 * len(names),
-        go.Bar(
-            x=[sizes[name] for name in names],
-            y=group_labels(names, data.group_names),
-            orientation="h",
-            width=0.62,
-            marker={"color": [styles[name].colour for name in names], "line": {"width": 0}},
-            text=[label(name) for name in names],
-            textposition="outside",
-            cliponaxis=False,
-            hoverinfo="skip",
-        ),
-    )
-    fig.update_xaxes(range=[0, max(sizes.values(), default=1) * 1.45], showgrid=False, title="items")
-    fig.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=6)
-    return fig
+def _counted(data: RankingDataset, name: str) -> str:
+    mine = data.groups == data.group_names.index(name)
+    size = int(mine.sum())
+    if data.relevance is None or not size:
+        return f"{size:,}"
+    return f"<b>{size:,}</b>  mean relevance {number(float(data.relevance[mine].mean()))}"
 
 
 def list_lengths(data: RankingDataset) -> go.Figure:
     """Queries by list length, in at most 60 bars."""
     lengths = data.list_lengths
-    low, high = int(lengths.min(initial=1)), int(lengths.max(initial=1))
-    step = max(1, -(-(high - low + 1) // 60))
+    low, high = int(lengths.min(initial=1 << 60)), int(lengths.max(initial=1))
+    step = max(1, -(-(high - low + 1) // MOST_BARS))
     edges = np.arange(low, high + step + 1, step)
     counts, _ = np.histogram(lengths, bins=edges)
-    labels = [str(a) if step == 1 else f"{a} to {a + step - 1}" for a in edges[:-1]]
-    fig = figure(
-        260,
-        go.Bar(
-            x=edges[:-1] + (step - 1) / 2,
-            y=counts,
-            width=0.9 * step,
-            marker={"color": ACCENT, "line": {"width": 0}},
-            customdata=labels,
-            hovertemplate="%{customdata} items: %{y} queries<extra></extra>",
-        ),
+    drawn = {
+        "type": "bar",
+        "x": edges[:-1] + (step - 1) / 2,
+        "y": counts,
+        "width": 0.9 * step,
+        "marker": {"color": ACCENT, "line": {"width": 0}},
+        "customdata": [str(a) if step == 1 else f"{a} to {a + step - 1}" for a in edges[:-1]],
+        "hovertemplate": "%{customdata} items: %{y} queries<extra></extra>",
+    }
+    return figure(
+        [drawn],
+        height=260,
+        x={"title": "items in the list", "range": [low - step, high + step]},
+        y={"title": "queries", "nticks": 4, "showgrid": True},
     )
-    fig.update_xaxes(title="items in the list", showgrid=False)
-    fig.update_yaxes(title="queries", nticks=4)
-    return fig

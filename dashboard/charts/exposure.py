@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.charts.base import MOST_GROUPS, NEUTRAL, figure
+from dashboard.charts.base import ACCENT, FAINT, MOST_GROUPS, WARNING, bars, figure, group_axis, note, rule
 from dashboard.text import plot
 from spofr_core.evaluation import TOLERANCE, AuditResult
 from spofr_core.reporting import group_styles, number
@@ -43,33 +43,23 @@ def exposure_by_group(summary: Mapping[str, Any]) -> go.Figure:
     """Mean exposure per item of each group as bars, against the mean over all items."""
     names = [name for name in shown_groups(summary) if summary["groups"][name]["exposure_mean"] is not None]
     styles = group_styles(list(summary["groups"]))
-    labels = group_labels(names, list(summary["groups"]))
     values = [summary["groups"][name]["exposure_mean"] for name in names]
     mean = overall_exposure(summary)
-    fig = figure(
-        90 + 52 * len(names),
-        go.Bar(
-            x=values,
-            y=labels,
-            orientation="h",
-            width=0.62,
-            marker={"color": [styles[name].colour for name in names], "line": {"width": 0}},
-            text=[f"<b>{number(value)}</b>  {against(value, mean)} " for value in values],
-            textposition="auto",
-            insidetextanchor="end",
-            insidetextfont={"color": "white"},
-            cliponaxis=False,
-            hoverinfo="skip",
-        ),
+    drawn = bars(
+        values,
+        group_labels(names, list(summary["groups"])),
+        [styles[name].colour for name in names],
+        [f" <b>{number(value)}</b>  {against(value, mean)}" for value in values],
+    )
+    return figure(
+        [drawn],
+        height=90 + 52 * len(names),
         top=30,
+        x={"title": "mean exposure per item", "range": [0, max([*values, mean, 1e-9]) * 1.04]},
+        y=group_axis(),
+        shapes=[rule(mean)],
+        notes=[note(mean, f"all items {number(mean)}")],
     )
-    fig.add_vline(x=mean, line={"color": NEUTRAL, "width": 1.5, "dash": "dash"})
-    fig.add_annotation(x=mean, y=1, yref="paper", yanchor="bottom", text=f"all items {number(mean)}", showarrow=False)
-    fig.update_xaxes(
-        range=[0, max([*values, mean]) * 1.04 if values else 1], showgrid=False, title="mean exposure per item"
-    )
-    fig.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=6)
-    return fig
 
 
 def against(value: float, mean: float) -> str:
@@ -90,36 +80,34 @@ def bounds_shares(result: AuditResult) -> go.Figure:
         below = (counted & (table.violation < -table.delta - TOLERANCE)).sum(axis=0) / total
         above = (counted & (table.violation > table.delta + TOLERANCE)).sum(axis=0) / total
     parts = (
-        ("below its bounds", below, "#c8434b", "/"),
-        ("within", 1 - below - above, "rgba(125, 136, 150, 0.35)", ""),
-        ("above its bounds", above, "#2678b8", "\\"),
+        ("below its bounds", below, WARNING, "/"),
+        ("within", 1 - below - above, FAINT, ""),
+        ("above its bounds", above, ACCENT, "\\"),
     )
-    traces = [
-        go.Bar(
-            x=100 * share[places],
-            y=labels,
-            orientation="h",
-            name=name,
-            width=0.62,
-            marker={
-                "color": colour,
-                "pattern": {
-                    "shape": pattern,
-                    "solidity": 0.2,
-                    "fillmode": "overlay",
-                    "fgcolor": "rgba(255,255,255,0.55)",
-                },
-                "line": {"width": 0},
-            },
-            text=[f"{100 * value:.0f} %" if value >= 0.08 else "" for value in share[places]],
-            textposition="inside",
-            insidetextanchor="middle",
-            hovertemplate=f"%{{y}}: {name} in %{{x:.1f}} % of the queries<extra></extra>",
-        )
-        for name, share, colour, pattern in parts
-    ]
-    fig = figure(110 + 46 * len(names), *traces, legend=True, top=34, barmode="stack")
-    fig.update_layout(legend_traceorder="normal")
-    fig.update_xaxes(range=[0, 100], showgrid=False, title="share of judged queries, %")
-    fig.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=6)
-    return fig
+    traces = [_part(name, 100 * share[places], labels, colour, pattern) for name, share, colour, pattern in parts]
+    return figure(
+        traces,
+        height=120 + 46 * len(names),
+        top=34,
+        legend=True,
+        barmode="stack",
+        x={"title": "share of judged queries, %", "range": [0, 100]},
+        y=group_axis(),
+    )
+
+
+def _part(name: str, shares: np.ndarray, labels: list[str], colour: str, pattern: str) -> dict[str, Any]:
+    look = {"shape": pattern, "solidity": 0.2, "fillmode": "overlay", "fgcolor": "rgba(255,255,255,0.5)"}
+    return bars(
+        shares,
+        labels,
+        colour,
+        [f"{share:.0f} %" if share >= 8 else "" for share in shares],
+        name=name,
+        marker={"color": colour, "pattern": look, "line": {"width": 0}},
+        textposition="inside",
+        insidetextanchor="middle",
+        insidetextfont={} if name == "within" else {"color": "white"},
+        hoverinfo=None,
+        hovertemplate=f"%{{y}}: {name} in %{{x:.1f}} % of the queries<extra></extra>",
+    )

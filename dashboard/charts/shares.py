@@ -5,53 +5,57 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.charts.base import ACCENT, BAND, MOST_POINTS, NEUTRAL, figure
+from dashboard.charts.base import ACCENT, BAND, MOST_POINTS, Trace, figure, rule
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import number, percent
 
 
-def share_curve(result: AuditResult, delta: float, *, repaired: AuditResult | None = None) -> go.Figure:
+def share_curve(result: AuditResult, delta: float) -> go.Figure:
     """Share of judged queries that hold delta, against delta, with its 95 % band and the chosen delta marked."""
     x, share, lower, upper = _steps(result)
     right = max(result.summary["range"]["largest"], delta) * 1.02
-    fig = figure(
-        320,
-        go.Scatter(x=x, y=upper, mode="lines", line={"width": 0, "shape": "hv"}, hoverinfo="skip"),
-        go.Scatter(
-            x=x,
-            y=lower,
-            mode="lines",
-            line={"width": 0, "shape": "hv"},
-            fill="tonexty",
-            fillcolor=BAND,
-            hoverinfo="skip",
-        ),
-        go.Scatter(
-            x=x,
-            y=share,
-            mode="lines",
-            line={"width": 2, "shape": "hv", "color": ACCENT},
-            name="as ranked now",
-            hovertemplate="delta %{x:.3f}: %{y:.1f} % hold it<extra></extra>",
-        ),
-    )
     reached = 100 * float(result.share_at(np.array([delta]))[0])
-    fig.add_vline(x=delta, line={"color": NEUTRAL, "width": 1.5, "dash": "dash"})
-    fig.add_trace(
-        go.Scatter(
-            x=[delta],
-            y=[reached],
-            mode="markers+text",
-            marker={"size": 12, "color": ACCENT, "symbol": "circle", "line": {"width": 2, "color": "white"}},
-            text=[f"delta {number(delta)}: {percent(reached / 100)}"],
-            textposition="bottom right" if delta < right * 0.6 else "bottom left",
-            name="chosen",
-            hoverinfo="skip",
-        )
+    edge = {"type": "scatter", "mode": "lines", "x": x, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
+    curve: Trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": share,
+        "line": {"width": 2, "shape": "hv", "color": ACCENT},
+        "hovertemplate": "delta %{x:.3f}: %{y:.1f} % hold it<extra></extra>",
+    }
+    chosen: Trace = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": [delta],
+        "y": [reached],
+        "marker": {"size": 12, "color": ACCENT, "line": {"width": 2, "color": "white"}},
+        "text": [f"delta {number(delta)}: {percent(reached / 100)}"],
+        "textposition": _beside(delta / right if right else 0.0, reached),
+        "hoverinfo": "skip",
+    }
+    return figure(
+        [{**edge, "y": upper}, {**edge, "y": lower, "fill": "tonexty", "fillcolor": BAND}, curve, chosen],
+        height=320,
+        x={"title": "delta", "range": [0, right]},
+        y={
+            "title": "queries that hold it, %",
+            "range": [0, 104],
+            "tickvals": [0, 25, 50, 75, 100],
+            "showgrid": True,
+        },
+        shapes=[rule(delta)],
     )
-    fig.update_xaxes(range=[0, right], title="delta", showgrid=False)
-    fig.update_yaxes(range=[0, 104], title="queries that hold it, %", tickvals=[0, 25, 50, 75, 100])
-    return fig
+
+
+def is_thinned(result: AuditResult) -> bool:
+    """Whether the curve on the screen has fewer steps than the data."""
+    return len(result.fair_share()) > MOST_POINTS
+
+
+def _beside(place: float, share: float) -> str:
+    """Where the label of the mark has room."""
+    return f"{'top' if share < 12 else 'bottom'} {'right' if place < 0.6 else 'left'}"
 
 
 def _steps(result: AuditResult) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -60,14 +64,12 @@ def _steps(result: AuditResult) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     if len(steps) > MOST_POINTS:
         kept = np.unique(np.linspace(0, len(steps) - 1, MOST_POINTS).round().astype(int))
         steps = steps.iloc[kept]
-    columns = [steps[name].to_numpy() for name in ("delta", "share", "lower", "upper")]
-    last = max(result.summary["range"]["largest"], float(columns[0].max(initial=0.0))) * 1.02
-    x = np.concatenate([[0.0], columns[0], [last]])
-    scaled = (np.concatenate([[0.0], 100 * c, [100 * c[-1] if len(c) else 0.0]]) for c in columns[1:])
-    share, lower, upper = scaled
-    return x, share, lower, upper
+    deltas = steps["delta"].to_numpy()
+    last = max(result.summary["range"]["largest"], float(deltas.max(initial=0.0))) * 1.02
 
+    def percents(name: str) -> np.ndarray:
+        values = 100 * steps[name].to_numpy()
+        return np.concatenate([[0.0], values, values[-1:]])
 
-def is_thinned(result: AuditResult) -> bool:
-    """Whether the curve on the screen has fewer steps than the data."""
-    return len(result.fair_share()) > MOST_POINTS
+    x = np.concatenate([[0.0], deltas, [last] if len(deltas) else []])
+    return x, percents("share"), percents("lower"), percents("upper")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -204,6 +205,7 @@ def _heat(source: Loaded, policy: Policy) -> None:
 
 
 def _sampled(policy: Policy, fairness: Fairness) -> None:
+    st.subheader("What readers really see", anchor=False)
     impressions = st.select_slider("Impressions in a period", IMPRESSIONS, value=1, key="policy-impressions")
     delta = policy.relaxed or choices().delta
     sampled = sampled_violations(policy, fairness, impressions)
@@ -215,6 +217,7 @@ def _sampled(policy: Policy, fairness: Fairness) -> None:
         sampled_histogram(sampled.values, sampled.weights, sampled.expected, delta),
         "What readers really see",
         f"Histogram of the largest violation over {counted(impressions, 'impression', 'impressions')}.",
+        headed=False,
         table=pd.DataFrame({"violation from": edges[:-1], "to": edges[1:], "share": counts}),
         note=f"{what} exceeds delta in {percent(beyond)} of the cases ({how}). The guarantee is on the expectation: "
         "it is reached as the same query is shown again and again.",

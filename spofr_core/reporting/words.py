@@ -46,8 +46,8 @@ def exposure_sentence(summary: Mapping[str, Any]) -> str | None:
         return None
     low, high = name_text(ratio["lowest"]), name_text(ratio["highest"])
     if ratio["value"] > 0.995:
-        return f"On average, an item of {low} gets the same exposure as an item of {high}, within half a per cent."
-    return f"On average, an item of {low} gets {percent(1 - ratio['value'], 0)} less exposure than an item of {high}."
+        return f"On average, {low} and {high} get the same exposure per item, within half a per cent."
+    return f"On average, {low} gets {percent(1 - ratio['value'], 0)} less exposure per item than {high}."
 
 
 def caveats(summary: Mapping[str, Any]) -> list[str]:

@@ -33,7 +33,8 @@ def settled(page: Page) -> Page:
         """() => {
             const app = document.querySelector('[data-testid="stApp"]');
             return app && app.getAttribute('data-test-script-state') === 'notRunning'
-                && !document.querySelector('[data-stale="true"]') && !document.querySelector('[data-testid="stSkeleton"]');
+                && !document.querySelector('[data-stale="true"]')
+                && !document.querySelector('[data-testid="stSkeleton"]');
         }""",
         timeout=PATIENCE,
     )

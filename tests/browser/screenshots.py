@@ -10,8 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.browser.pages import browser, opened
-from tests.browser.server import dashboard
+from tests.browser.pages import browser, opened  # noqa: E402 - the root has to be on the path first
+from tests.browser.server import dashboard  # noqa: E402
 
 PAGES = {"audit": "", "data": "data", "policy": "policy", "report": "report"}
 WIDTHS = {1440: 900, 420: 860}

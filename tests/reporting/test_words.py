@@ -58,7 +58,7 @@ def test_nothing_to_judge_is_said_instead_of_a_number():
 
 
 def test_the_exposure_sentence_names_who_gets_less():
-    assert exposure_sentence(summary()) == "On average, an item of B gets 20 % less exposure than an item of A."
+    assert exposure_sentence(summary()) == "On average, B gets 20 % less exposure per item than A."
     even = summary(exposure_ratio={"value": 0.999, "lowest": "B", "highest": "A"})
     assert "the same exposure" in exposure_sentence(even)
 
