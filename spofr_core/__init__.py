@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from spofr_core.errors import ConfigError, DataError, InfeasibleFairness, SpofrError
     from spofr_core.evaluation import AuditResult, audit, audit_folder, repair_ranking
     from spofr_core.fairness import Discount, Fairness, PositionBias, group_merits
+    from spofr_core.learning import DELTR, FULTR, SPOFR, PredictThenOptimize, Unfair, Uniform, load_model
     from spofr_core.policy import Policies, Policy, decompose, fair_policies, fair_policy, verify
 
 _HOME = {
@@ -17,11 +18,15 @@ _HOME = {
     "errors": ("ConfigError", "DataError", "InfeasibleFairness", "SpofrError"),
     "evaluation": ("AuditResult", "audit", "audit_folder", "repair_ranking"),
     "fairness": ("Discount", "Fairness", "PositionBias", "group_merits"),
+    "learning": ("DELTR", "FULTR", "SPOFR", "PredictThenOptimize", "Unfair", "Uniform", "load_model"),
     "policy": ("Policies", "Policy", "decompose", "fair_policies", "fair_policy", "verify"),
 }
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = [
+    "DELTR",
+    "FULTR",
+    "SPOFR",
     "AuditResult",
     "ConfigError",
     "DataError",
@@ -31,14 +36,18 @@ __all__ = [
     "Policies",
     "Policy",
     "PositionBias",
+    "PredictThenOptimize",
     "RankingDataset",
     "SpofrError",
+    "Unfair",
+    "Uniform",
     "audit",
     "audit_folder",
     "decompose",
     "fair_policies",
     "fair_policy",
     "group_merits",
+    "load_model",
     "load_sample",
     "read_dataset",
     "repair_ranking",

@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spofr_core import cli_learning
 from spofr_core.cli_options import DataOptions, FairnessOptions, with_options
 from spofr_core.errors import ConfigError, SpofrError
+
+if TYPE_CHECKING:
+    from spofr_core.evaluation import AuditResult
 
 app = typer.Typer(
     help="Audit, repair and learn rankings whose exposure is provably fair for every query.",
@@ -23,9 +27,13 @@ app = typer.Typer(
 )
 bench_app = typer.Typer(help="Measured ratios, side by side in one run.", no_args_is_help=True)
 app.add_typer(bench_app, name="bench")
+cli_learning.register(app)
 
 JsonOption = Annotated[
     str | None, typer.Option("--json", help="Write the summary as JSON to this file; '-' is stdout.")
+]
+ModelOption = Annotated[
+    Path | None, typer.Option(help="A trained model in place of a score; without FILE, on the test part of its data.")
 ]
 FailOption = Annotated[bool, typer.Option("--fail-on-violation", help="Exit with 1 when a query breaks delta.")]
 
@@ -40,13 +48,16 @@ def audit_command(
     csv: Annotated[Path | None, typer.Option(help="Write the table query x group.")] = None,
     cutoff: Annotated[int, typer.Option(help="Depth of nDCG.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    model: ModelOption = None,
     fail_on_violation: FailOption = False,
 ) -> None:
     """Who gets the exposure, and which queries break delta."""
     from spofr_core.evaluation import audit, audit_folder
     from spofr_core.reporting import verdict
 
-    if source.file is not None and source.file.is_dir():
+    if model is not None:
+        result = _audit_model(model, source, ask, cutoff, seed)
+    elif source.file is not None and source.file.is_dir():
         result = audit_folder(source.file, ask.build(None), mapping=source.mapping(), cutoff=cutoff, seed=seed)
     else:
         data = source.read()
@@ -65,6 +76,18 @@ def audit_command(
         raise typer.Exit(1)
 
 
+def _audit_model(model: Path, source: DataOptions, ask: FairnessOptions, cutoff: int, seed: int) -> AuditResult:
+    """Audit a model's policies: at another delta the programme is solved anew, a penalty method stays as it is."""
+    from spofr_core.cli_learning import model_and_data
+    from spofr_core.evaluation import audit
+    from spofr_core.learning import ProgrammeEstimator
+
+    trained, data = model_and_data(model, source)
+    fairness = ask.of_model(trained.fairness)
+    asked = fairness if isinstance(trained, ProgrammeEstimator) else None
+    return audit(data, fairness, policies=trained.policies(data, asked), cutoff=cutoff, seed=seed)
+
+
 @app.command()
 @with_options(source=DataOptions, ask=FairnessOptions)
 def rerank(
@@ -75,6 +98,7 @@ def rerank(
     certificates: Annotated[
         Path | None, typer.Option(help="Write the proof of every query, one JSON line each.")
     ] = None,
+    model: ModelOption = None,
     solver: Annotated[str, typer.Option(help="'exact' or 'glop'.")] = "exact",
     relax: Annotated[
         bool, typer.Option(help="Where delta is infeasible, use the smallest feasible one and say so.")
@@ -85,8 +109,15 @@ def rerank(
     from spofr_core.evaluation import repair_ranking
     from spofr_core.policy import write_certificates
 
-    data = source.read()
-    repaired = repair_ranking(data, ask.build(data), solver=solver, seed=seed, relax=relax)
+    if model is not None:
+        from spofr_core.cli_learning import model_and_data
+
+        trained, data = model_and_data(model, source)
+        data, fairness = data.with_scores(trained.scores(data)), ask.of_model(trained.fairness)
+    else:
+        data = source.read()
+        fairness = ask.build(data)
+    repaired = repair_ranking(data, fairness, solver=solver, seed=seed, relax=relax)
     repaired.policies.write(out)
     if certificates is not None:
         write_certificates(repaired.policies, certificates)

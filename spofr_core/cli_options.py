@@ -17,6 +17,7 @@ from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness, PositionBias, group_merits
 
 SAMPLES = "german-credit, mslr or hiring"
+DEFAULT_DELTA = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ class DataOptions:
         """How the data is named in summaries and reports."""
         return f"sample {self.sample}" if self.sample else str(self.file)
 
-    def read(self) -> RankingDataset:
+    def read(self, **changes: Any) -> RankingDataset:
         """The file; all of the hiring sample; or the test part of another sample, scored by its logging ranker."""
         if self.sample == "hiring":
             self._one_source()
@@ -67,7 +68,7 @@ class DataOptions:
             return self.splits(score="logging").test
         if self.file is None:
             raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES}).")
-        return read_dataset(self.file, **self.mapping())
+        return read_dataset(self.file, **(self.mapping() | changes))
 
     def splits(self, *, seed: int = 0, score: Literal["logging"] | None = None) -> Splits:
         """Train, validation and test parts of the sample, or of the file split by query."""
@@ -106,8 +107,9 @@ class FairnessOptions:
     """What is asked of every list."""
 
     delta: Annotated[
-        str, typer.Option(help="Largest violation allowed: a number, or one per group as 'a=0.1,b=0.2'.")
-    ] = "0.05"
+        str | None,
+        typer.Option(help="Largest violation allowed: a number, or one per group as 'a=0.1,b=0.2'. [default: 0.05]"),
+    ] = None
     notion: Annotated[str, typer.Option(help="'exposure', 'merit' or 'gap'.")] = "exposure"
     merit: Annotated[
         list[str] | None,
@@ -133,7 +135,13 @@ class FairnessOptions:
             position_bias=PositionBias(power=self.power, shift=self.shift, cutoff=self.exposure_cutoff),
         )
 
+    def of_model(self, trained: Fairness) -> Fairness:
+        """What a model was trained for, with another delta if one is given."""
+        return trained if self.delta is None else trained.with_delta(self._delta())
+
     def _delta(self) -> float | dict[str, float]:
+        if self.delta is None:
+            return DEFAULT_DELTA
         if "=" in self.delta:
             return dict(_assignment(part, "--delta") for part in self.delta.split(","))
         return _number(self.delta, "--delta")

@@ -10,6 +10,7 @@ from spofr_core.learning.fultr import FULTR, FULTRSettings
 from spofr_core.learning.onnx import export_onnx
 from spofr_core.learning.plackett_luce import PlackettLucePolicies
 from spofr_core.learning.problems import CollapsedScores, LearningWarning, TrainingDiverged
+from spofr_core.learning.programme import ProgrammeEstimator
 from spofr_core.learning.pto import PredictThenOptimize, PredictThenOptimizeSettings
 from spofr_core.learning.registry import METHODS, load_model, make_estimator, method_named
 from spofr_core.learning.sorting import SortedPolicies
@@ -32,6 +33,7 @@ __all__ = [
     "PlackettLucePolicies",
     "PredictThenOptimize",
     "PredictThenOptimizeSettings",
+    "ProgrammeEstimator",
     "Progress",
     "ProgressBar",
     "SPOFRSettings",

@@ -1,0 +1,82 @@
+"""`spofr train`, then the model in the place of a score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from spofr_core.cli import app
+from spofr_core.errors import ConfigError, DataError
+
+HIRING = str(Path(__file__).resolve().parents[2] / "sample_data" / "hiring.csv")
+SHORT = ["--set", "max_steps=20", "--set", "validate_every=10"]
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "x"
+    result = run("train", "--sample", "german-credit", "--delta", "0.05", "--clicks", "500", "--out", str(out), *SHORT)
+    assert result.exit_code == 0
+    assert "hold delta = 0.05" in result.stdout
+    return out
+
+
+def test_every_test_query_holds_delta(model):
+    summary = json.loads(run("audit", "--model", str(model), "--json", "-").stdout)
+    assert summary["queries"]["share"] == 1.0
+    assert summary["queries"]["applicable"] > 400
+    assert summary["violation"]["max"] <= 0.05 + 1e-9
+    assert summary == json.loads((model / "run.json").read_text("utf-8"))["test"]
+
+
+def test_another_delta_needs_no_training(model):
+    summary = json.loads(run("audit", "--model", str(model), "--delta", "0.01", "--json", "-").stdout)
+    assert summary["delta"] == 0.01
+    assert summary["queries"]["share"] == 1.0
+    assert summary["violation"]["max"] <= 0.01 + 1e-9
+
+
+def test_rerank_by_a_model(model, tmp_path):
+    out = tmp_path / "p.parquet"
+    summary = json.loads(run("rerank", "--model", str(model), "--out", str(out), "--json", "-").stdout)
+    assert summary["after"]["share"] == 1.0
+    assert out.exists()
+
+
+def test_penalty_methods_are_audited_as_they_are(tmp_path):
+    out = str(tmp_path / "deltr")
+    arguments = ["train", "--sample", "german-credit", "--method", "deltr", "--set", "penalty=10", "--delta", "0.01"]
+    assert run(*arguments, "--out", out, *SHORT).exit_code == 0
+    summary = json.loads(run("audit", "--model", out, "--json", "-").stdout)
+    assert summary["queries"]["share"] < 1.0
+
+
+def test_a_file_is_split_by_query_and_its_model_knows_its_columns(tmp_path):
+    out = str(tmp_path / "hiring")
+    assert run("train", HIRING, "--method", "pto", "--delta", "0.02", "--out", out, *SHORT).exit_code == 0
+    own = json.loads(run("audit", "--model", out, "--json", "-").stdout)
+    assert own["queries"]["share"] == 1.0
+    assert own["queries"]["total"] < 500
+    whole = json.loads(run("audit", HIRING, "--model", out, "--json", "-").stdout)
+    assert whole["queries"]["total"] == 500
+    assert whole["queries"]["share"] == 1.0
+
+
+def test_bad_settings(tmp_path):
+    out = ["--out", str(tmp_path / "x"), "--sample", "hiring"]
+    with pytest.raises(ConfigError, match="'method' must be one of"):
+        run("train", *out, "--method", "magic")
+    with pytest.raises(ConfigError, match="no setting 'penalti'"):
+        run("train", *out, "--method", "fultr", "--set", "penalti=3")
+    with pytest.raises(ConfigError, match="write name=value"):
+        run("train", *out, "--set", "penalty")
+    with pytest.raises(DataError, match="nowhere"):
+        run("audit", "--model", str(tmp_path / "nowhere"))
+    assert not (tmp_path / "x").exists()
