@@ -133,6 +133,7 @@ class CsvTable:
             ),
             parse_options=pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=self._quoted),
             convert_options=convert,
+            memory_pool=pa.system_memory_pool(),  # gives back what is freed; the default pool keeps it
         )
 
     def _broken_row(self, error: pa.ArrowInvalid) -> DataError:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 IdArray = npt.NDArray[Any]
+_Ints = npt.NDArray[np.integer[Any]]
 
 _BLOCK = 1 << 14
 _WIDE = 64  # characters: beyond it fixed-width strings waste more than Python objects
@@ -35,8 +36,13 @@ def factorize(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]
     column = column.unify_dictionaries()
     if column.num_chunks == 0:
         return np.zeros(0, dtype=np.int32), pa.array([], type=column.type.value_type)
-    parts = [np.asarray(chunk.indices.fill_null(-1), dtype=np.int32) for chunk in column.chunks]
-    return np.concatenate(parts), column.chunk(column.num_chunks - 1).dictionary
+    codes = np.empty(len(column), dtype=np.int32)
+    first = 0
+    for chunk in column.chunks:
+        indices = chunk.indices.fill_null(-1) if chunk.indices.null_count else chunk.indices
+        codes[first : first + len(chunk)] = indices
+        first += len(chunk)
+    return codes, column.chunk(column.num_chunks - 1).dictionary
 
 
 def has_duplicates(ids: IdArray, query_codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_] | None:
@@ -73,7 +79,7 @@ def _as_integers(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
 
 def _strings(column: pa.ChunkedArray) -> IdArray:
     """Arrow strings as a numpy string array; ASCII, the common case, without a Python object per string."""
-    chunks = [_bytes_of(chunk.cast(pa.large_string())) for chunk in column.chunks if len(chunk)]
+    chunks = [_bytes_of(chunk) for chunk in column.chunks if len(chunk)]
     width = max((int(lengths.max()) for _, _, lengths in chunks), default=0)
     if width == 0 or width > _WIDE or any(content.max(initial=0) >= 128 for content, _, _ in chunks):
         objects = np.array(column.to_pylist(), dtype=object)
@@ -86,17 +92,18 @@ def _strings(column: pa.ChunkedArray) -> IdArray:
     return out.view(f"U{width}").ravel()
 
 
-def _bytes_of(strings: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _bytes_of(strings: pa.Array) -> tuple[npt.NDArray[np.uint8], _Ints, _Ints]:
     """The bytes of all strings in a row, where each begins, and how long it is."""
-    ends = np.frombuffer(strings.buffers()[1], dtype=np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    kind = np.int64 if pa.types.is_large_string(strings.type) else np.int32
+    ends = np.frombuffer(strings.buffers()[1], dtype=kind)[strings.offset : strings.offset + len(strings) + 1]
     content = np.frombuffer(strings.buffers()[2] or b"", dtype=np.uint8)[ends[0] : ends[-1]]
     return content, ends[:-1] - ends[0], np.diff(ends)
 
 
 def _spread(
     content: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.int64],
+    starts: _Ints,
+    lengths: _Ints,
     out: npt.NDArray[np.uint32],
 ) -> None:
     """Write each string into its row of `out`, one code point per entry, zeros behind it."""

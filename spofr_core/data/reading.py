@@ -226,20 +226,22 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     requests += [(mapping[role], "number") for role in numeric]
     requests += [(column, "number") for column in features]
     columns = _read(table, requests)
-    query_column = columns[mapping["query"], "coded"]
-    if len(query_column) == 0:
+    if len(columns[mapping["query"], "coded"]) == 0:
         raise no_rows(table.name)
-    codes, values = factorize(query_column)
+    codes, values = factorize(columns[mapping["query"], "coded"])
     query_ids = to_ids(pa.chunked_array([values]))
     _refuse_empty_ids(codes, query_ids, mapping["query"], "query", table)
     item_ids = _item_ids(columns, mapping, table)
+    columns.pop((mapping.get("item", ""), "plain"), None)
     notes = [*table.notes, *notes]
-    numbers = {role: to_float(columns[mapping[role], "number"]) for role in numeric}
-    _ranks_to_scores(numbers, mapping, notes)
     if wanted.lookup is None:
         grouping = groups_of_table(spec, columns, wanted.missing_values, limits)
     else:
         grouping = _look_up(wanted.lookup, spec, item_ids, wanted, limits)
+    numbers = {role: to_float(columns[mapping[role], "number"]) for role in numeric}
+    matrix = np.column_stack([to_float(columns[name, "number"]) for name in features]) if features else None
+    columns.clear()  # a large table should not be in memory twice while the rest is checked
+    _ranks_to_scores(numbers, mapping, notes)
     return Parsed(
         name=table.name,
         query_codes=codes,
@@ -249,7 +251,7 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
         line_of=table.line_of,
         columns=mapping,
         numbers=numbers,
-        features=np.column_stack([to_float(columns[name, "number"]) for name in features]) if features else None,
+        features=matrix,
         feature_names=tuple(features),
         notes=notes,
     )
