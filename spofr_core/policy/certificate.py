@@ -29,6 +29,7 @@ import numpy as np
 from pydantic import Field
 
 from spofr_core.config import StrictModel
+from spofr_core.data.export import write_whole
 from spofr_core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -117,26 +118,32 @@ def read_certificate(given: Mapping[str, Any]) -> Certificate:
 
 
 def write_certificates(policies: Policies, path: str | Path) -> None:
-    """Write the certificates of a batch as JSON: {"schema": 1, "certificates": [...]}."""
-    from spofr_core.data.export import write_whole
-
-    content = {"schema": SCHEMA, "certificates": [policy.certificate for policy in policies]}
-    write_whole(path, json.dumps(content, allow_nan=False).encode("utf-8"))
+    """Write the certificates of a batch, one JSON object per line."""
+    lines = (json.dumps(policy.certificate, allow_nan=False) for policy in policies)
+    write_whole(path, ("\n".join(lines) + "\n").encode("utf-8"))
 
 
 def read_certificates(path: str | Path) -> list[dict[str, Any]]:
-    """Read what `write_certificates` wrote, unchecked but for its frame; `verify` takes the list."""
+    """Read what `write_certificates` wrote; `verify` takes the list and believes none of it.
+
+    Raises
+    ------
+    DataError
+        When a line is not a JSON object.
+    """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read as certificates: {error}") from error
-    if (
-        not isinstance(content, dict)
-        or content.get("schema") != SCHEMA
-        or not isinstance(content.get("certificates"), list)
-    ):
-        raise DataError(f'{path} holds no certificates: expected {{"schema": {SCHEMA}, "certificates": [...]}}.')
-    return list(content["certificates"])
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            found.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            raise DataError(f"Line {number} of {path} is not a certificate: {error}", row=number) from error
+    return found
 
 
 def _finite(value: float) -> float | None:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spofr_core.errors import ConfigError
+from spofr_core.policy.expectation import expectation
 from spofr_core.policy.kernels import many_groups, two_groups
 from spofr_core.policy.programme import FloatArray, IntArray, PreparedLists, Programme
 from spofr_core.policy.solvers import Solution
+from spofr_core.policy.threads import threads_for
 
 if TYPE_CHECKING:
     from spofr_core.policy.glop import GlopSolver
@@ -67,34 +69,38 @@ class Workspace:
             is_many = self._many[queries]
             few, many = queries[~is_many], queries[is_many]
         if len(few):
-            self._call(two_groups.solve, scores, few, seed)
+            self._call(two_groups.solve, scores, few, seed, enough=1_000)
         if len(many):
-            self._call(many_groups.solve, scores, many, seed)
+            self._call(many_groups.solve, scores, many, seed, enough=100)
         if queries is None:
             return np.flatnonzero(self.status)
         return np.asarray(queries[self.status[queries] != 0])
 
-    def _call(self, kernel: Callable[..., None], scores: FloatArray, queries: IntArray, seed: int) -> None:
+    def _call(
+        self, kernel: Callable[..., None], scores: FloatArray, queries: IntArray, seed: int, *, enough: int
+    ) -> None:
         lists = self.lists
-        kernel(
-            scores,
-            lists.codes,
-            lists.offsets,
-            queries,
-            lists.lower,
-            lists.upper,
-            lists.v,
-            lists.w,
-            np.uint64(seed),
-            True,  # a list with a count of 0 has no last solution and starts cold
-            self.rankings,
-            self.probabilities,
-            self.counts,
-            self.multipliers,
-            self.weight,
-            self.bound,
-            self.status,
-        )
+        work = 0 if len(queries) == 1 else len(queries) * len(lists.v)
+        with threads_for(work, enough=enough):
+            kernel(
+                scores,
+                lists.codes,
+                lists.offsets,
+                queries,
+                lists.lower,
+                lists.upper,
+                lists.v,
+                lists.w,
+                np.uint64(seed),
+                True,  # a list with a count of 0 has no last solution and starts cold
+                self.rankings,
+                self.probabilities,
+                self.counts,
+                self.multipliers,
+                self.weight,
+                self.bound,
+                self.status,
+            )
 
     def solution(self) -> Solution:
         """What the arrays hold, without copying: run no more on a workspace whose solution is kept."""
@@ -133,9 +139,34 @@ class ExactSolver:
             workspace.start_from(warm)
         unsolved = workspace.run(programme.scores, programme.seed)
         solution = workspace.solution()
+        unsolved = np.union1d(unsolved, unproved(programme, solution))
         if len(unsolved):
             solution = _merged(solution, self._fallback.solve_some(programme, unsolved), programme, unsolved)
         return solution
+
+
+def unproved(programme: Programme, solution: Solution) -> IntArray:
+    """Lists whose lottery, looked at from outside, breaks a bound or does not reach its own dual bound.
+
+    Costs little beside solving, and keeps a numerical accident from passing as an optimum.
+    """
+    lists, scores = programme.lists, programme.scores
+    if not len(lists):
+        return np.zeros(0, dtype=np.int64)
+    lottery = (solution.rankings, solution.probabilities, solution.counts, lists.offsets)
+    exposure, weight = expectation(*lottery, lists.v), expectation(*lottery, lists.w)
+    lengths = np.diff(lists.offsets)
+    cell = np.repeat(np.arange(len(lists)) * lists.sizes.shape[1], lengths) + lists.codes
+    totals = np.bincount(cell, weights=exposure, minlength=lists.sizes.size).reshape(lists.sizes.shape)
+    outside = np.where(lists.sizes > 0, np.maximum(lists.lower - totals, totals - lists.upper), -np.inf).max(axis=1)
+
+    starts = lists.offsets[:-1]
+    utility = np.add.reduceat(scores * weight, starts)
+    greatest, least = np.maximum.reduceat(scores, starts), np.minimum.reduceat(scores, starts)
+    rounding = 1e-13 * np.maximum(np.abs(greatest), np.abs(least))
+    distance = np.abs(solution.bound - utility) / np.cumsum(lists.w)[lengths - 1].clip(min=np.finfo(float).tiny)
+    held = outside <= 1e-11 * np.cumsum(lists.v)[lengths - 1]
+    return np.flatnonzero(~(held & (distance <= 1e-9 * (greatest - least) + rounding)))
 
 
 def why_glop(lists: PreparedLists) -> str:

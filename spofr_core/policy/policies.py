@@ -99,7 +99,7 @@ class Policies:
         """(N,): expected vector[position] of every item, for any vector over positions."""
         s = self.solution
         values = np.require(vector, np.float64, ["C", "W"])
-        return np.asarray(expectation(s.rankings, s.probabilities, s.counts, self.lists.offsets, values))
+        return expectation(s.rankings, s.probabilities, s.counts, self.lists.offsets, values)
 
     @cached_property
     def exposure(self) -> FloatArray:

@@ -7,6 +7,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from spofr_core.errors import DataError
+from spofr_core.policy.threads import threads_for
 
 FloatArray = NDArray[np.float64]
 
@@ -40,7 +41,8 @@ def tied_expectation(scores: FloatArray, offsets: NDArray[np.int64], vector: Flo
             f"The vector has {vectors.shape[1]} values but the longest list has {longest} items; "
             "give one value per position."
         )
-    expected = _tied_expectation(scores, offsets, vectors)
+    with threads_for(len(scores), enough=5_000):
+        expected = _tied_expectation(scores, offsets, vectors)
     return np.asarray(expected if np.ndim(vector) == 2 else expected[0])
 
 

@@ -114,11 +114,12 @@ def _complete(
     lengths = data.list_lengths[:, None]
     rows = np.zeros((len(data), height), dtype=np.int64)
     np.add.at(rows, (query, ranking), 1)
-    whole = rows == lengths
+    whole: npt.NDArray[np.bool_] = np.asarray(rows == lengths)
     for place in (position, item):
         seen = np.zeros((height, data.n_items), dtype=np.bool_)
         seen[ranking, data.offsets[query] + place] = True
-        whole &= np.add.reduceat(seen, data.offsets[:-1], axis=1, dtype=np.int64).T == lengths
+        named = np.add.reduceat(seen, data.offsets[:-1], axis=1, dtype=np.int64).T
+        whole &= named == lengths
     return whole
 
 

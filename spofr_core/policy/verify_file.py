@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 from spofr_core.data import RankingDataset
@@ -35,18 +36,22 @@ def verify_file(
     """
     if data.score is None:
         raise DataError("Policies are verified against scores, and this dataset has none; map a score column.")
-    common = {
-        "offsets": data.offsets,
-        "group_names": data.group_names,
-        "query_ids": data.query_ids,
-        "allow_relaxed": allow_relaxed,
-    }
+    check = partial(
+        verify,
+        scores=data.score,
+        groups=data.groups,
+        fairness=fairness,
+        offsets=data.offsets,
+        group_names=data.group_names,
+        query_ids=data.query_ids,
+        allow_relaxed=allow_relaxed,
+    )
     if Path(path).suffix in (".jsonl", ".json"):
-        return verify(read_certificates(path), data.score, data.groups, fairness, **common)
+        return check(read_certificates(path))
     policies = Policies.from_frame(read_table(path), data, fairness)
     if optimal:
         best = repair(data, fairness, on_infeasible="relax")
         policies = dataclasses.replace(
             policies, solution=dataclasses.replace(policies.solution, multipliers=best.solution.multipliers)
         )
-    return verify(policies, data.score, data.groups, fairness, **common)
+    return check(policies)
