@@ -26,8 +26,9 @@ from numba import njit, prange
 
 _SHARES = 32  # pieces of a batch: enough to balance the threads, few enough to allocate memory for each
 _BLOCK = 16  # neighbouring queries that stay in one share
-_RUN = 24  # items up to which insertion sorts faster than merging
+_RUN = 32  # items up to which insertion sorts faster than merging
 _ROUNDS = 500  # prices tried before a query is given up; about ten is usual, at any length
+_at = np.uintp  # an index of this type is not tested for being negative, which the inner loops would feel
 _STEEP = 1e300  # stands for exposure / utility where the discount is flat
 
 # rows of `steps`: what place j is worth more than place j + 1
@@ -49,44 +50,55 @@ def _tie_key(seed, query, item):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _count_sort(keys, items, row, low, high, spare_keys, spare_items, ranks):
+    """Sort a short run in descending order by counting, for every key, those that stand before it."""
+    for i in range(low, high):
+        key, ahead = keys[row, _at(i)], np.int32(low)
+        spare_keys[_at(i)], spare_items[_at(i)] = key, items[row, _at(i)]
+        for j in range(low, i):
+            before = np.int32(spare_keys[_at(j)] >= key)
+            ahead += before
+            ranks[_at(j)] += np.int32(1) - before
+        ranks[_at(i)] = ahead
+    for i in range(low, high):
+        place = _at(ranks[_at(i)])
+        keys[row, place], items[row, place] = spare_keys[_at(i)], spare_items[_at(i)]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _merge(keys, items, row, low, middle, high, out_keys, out_items):
+    """Merge two neighbouring descending runs, as far as both last without a branch."""
+    i, j, out = low, middle, low
+    while i < middle and j < high:
+        left = np.int64(keys[row, _at(i)] >= keys[row, _at(j)])
+        source = _at(j + left * (i - j))
+        out_keys[_at(out)], out_items[_at(out)] = keys[row, source], items[row, source]
+        i += left
+        j += 1 - left
+        out += 1
+    rest = i if i < middle else j
+    for shift in range(high - out):
+        out_keys[_at(out + shift)], out_items[_at(out + shift)] = (
+            keys[row, _at(rest + shift)],
+            items[row, _at(rest + shift)],
+        )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _sort(keys, items, row, start, stop, spare_keys, spare_items, ranks):
     """Sort ``keys[row, start:stop]`` in descending order, `items` along: short runs by counting, then merges.
 
-    Neither branches on the data: half of such branches would be mispredicted, which costs more than the rest.
+    Neither branches on the data: half of such branches would be mispredicted, which costs more than all the rest.
     """
     for low in range(start, stop, _RUN):
-        high = min(low + _RUN, stop)
-        for i in range(low, high):
-            spare_keys[i], spare_items[i], ranks[i] = keys[row, i], items[row, i], low
-        for i in range(low + 1, high):
-            key, behind = spare_keys[i], np.int32(0)
-            for j in range(low, i):
-                ahead = np.int32(spare_keys[j] >= key)
-                behind += ahead
-                ranks[j] += np.int32(1) - ahead
-            ranks[i] += behind
-        for i in range(low, high):
-            keys[row, ranks[i]], items[row, ranks[i]] = spare_keys[i], spare_items[i]
+        _count_sort(keys, items, row, low, min(low + _RUN, stop), spare_keys, spare_items, ranks)
     width = _RUN
     while width < stop - start:
         for low in range(start, stop, 2 * width):
             middle, high = min(low + width, stop), min(low + 2 * width, stop)
-            i, j, out = low, middle, low
-            while i < middle and j < high:
-                left = keys[row, i] >= keys[row, j]
-                source = i if left else j
-                spare_keys[out], spare_items[out] = keys[row, source], items[row, source]
-                i += left
-                j += not left
-                out += 1
-            for source in range(i, middle):
-                spare_keys[out], spare_items[out] = keys[row, source], items[row, source]
-                out += 1
-            for source in range(j, high):
-                spare_keys[out], spare_items[out] = keys[row, source], items[row, source]
-                out += 1
+            _merge(keys, items, row, low, middle, high, spare_keys, spare_items)
         for i in range(start, stop):
-            keys[row, i], items[row, i] = spare_keys[i], spare_items[i]
+            keys[row, _at(i)], items[row, _at(i)] = spare_keys[_at(i)], spare_items[_at(i)]
         width *= 2
 
 
@@ -99,9 +111,9 @@ def _sort_group(row, n, y, item, total, tie, seed, query, spare_keys, spare_item
     total[row, 0] = 0.0
     ties = False
     for i in range(1, n + 1):
-        sum_ += y[row, i]
-        total[row, i] = sum_
-        ties |= y[row, i] == y[row, i - 1]
+        sum_ += y[row, _at(i)]
+        total[row, _at(i)] = sum_
+        ties |= y[row, _at(i)] == y[row, _at(i - 1)]
     start = 1
     while ties and start <= n:
         stop = start + 1
@@ -120,17 +132,17 @@ def _plain_sort(n, y, item, total, steps, chains, seed, query):
     f, e, size, a = 0.0, 0.0, 0, 0
     chains[_FLOOR, 0] = 0
     for j in range(1, n + 1):
-        b = j - 1 - a
-        ahead = y[0, a + 1] > y[1, b + 1]
-        if y[0, a + 1] == y[1, b + 1]:
-            ahead = _tie_key(seed, query, item[0, a + 1]) > _tie_key(seed, query, item[1, b + 1])
+        y_0, y_1 = y[0, _at(a + 1)], y[1, _at(j - a)]
+        ahead = y_0 > y_1
+        if y_0 == y_1:
+            ahead = _tie_key(seed, query, item[0, a + 1]) > _tie_key(seed, query, item[1, j - a])
         a += ahead
         chains[_FLOOR, j] = a
-        # the steps are 0 at place n, which all chains share
-        f += steps[_DW, j] * (total[0, a] + total[1, j - a])
-        e += steps[_DV, j] * a
-        size += a
-    return f, e, size - a
+        if j < n:
+            f += steps[_DW, j] * (total[0, _at(a)] + total[1, _at(j - a)])
+            e += steps[_DV, j] * a
+            size += a
+    return f, e, size
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -139,7 +151,7 @@ def _value(row, n, one, two, total, steps, chains):
     f, e, size = 0.0, 0.0, 0
     for j in range(1, n):
         a = chains[row, j]
-        f += steps[_DW, j] * (total[one, a] + total[two, j - a])
+        f += steps[_DW, j] * (total[one, _at(a)] + total[two, _at(j - a)])
         e += steps[_DV, j] * a
         size += a
     return f, e, size
@@ -187,8 +199,8 @@ def _mend(start, lam, one, two, total, steps, chains, values):
     while bottom < top:
         price, discount = lam * steps[_DV, j], steps[_DW, j]
         for k in range(bottom, top + 1):
-            gain = discount * (total[one, k] + total[two, j - k]) + price * k
-            values[new, k + 1] = max(values[old, k], values[old, k + 1]) + gain
+            gain = discount * (total[one, _at(k)] + total[two, _at(j - k)]) + price * k
+            values[new, _at(k + 1)] = max(values[old, _at(k)], values[old, _at(k + 1)]) + gain
         values[new, bottom] = values[new, top + 2] = -np.inf
         best = min(max(best, bottom), top)
         while values[new, best + 2] > values[new, best + 1]:
@@ -213,18 +225,18 @@ def _best_chain(lam, n, one, two, y, total, steps, chains, values):
     k, last, breaks = 0, 0, 0
     for j in range(1, n):
         shift = lam * steps[_RATIO, j]
-        k += y[one, k + 1] + shift > y[two, j - k]
+        k += y[one, _at(k + 1)] + shift > y[two, _at(j - k)]
         # mostly this one step was right, and the sentinels keep the loops within the lists
-        while y[one, k + 1] + shift > y[two, j - k]:
+        while y[one, _at(k + 1)] + shift > y[two, _at(j - k)]:
             k += 1
-        while y[one, k] + shift <= y[two, j - k + 1]:
+        while y[one, _at(k)] + shift <= y[two, _at(j - k + 1)]:
             k -= 1
         a = min(max(k, chains[_FLOOR, j]), chains[_CEILING, j])
         chains[_CHAIN, j] = a
-        chains[_BREAK, breaks] = j
+        chains[_BREAK, _at(breaks)] = j
         breaks += (a < last) | (a > last + 1)
         last = a
-        f += steps[_DW, j] * (total[one, a] + total[two, j - a])
+        f += steps[_DW, j] * (total[one, _at(a)] + total[two, _at(j - a)])
         e += steps[_DV, j] * a
         size += a
     if breaks == 0:
@@ -295,17 +307,18 @@ def _split(scores, codes, start, n, y, item):
     """
     least = greatest = scores[start]
     code, other = codes[start], np.int32(-1)
-    for i in range(start, start + n):
-        least, greatest = min(least, scores[i]), max(greatest, scores[i])
-        other = codes[i] if codes[i] != code else other
+    for i in range(n):
+        score, group = scores[_at(start + i)], codes[_at(start + i)]
+        least, greatest = min(least, score), max(greatest, score)
+        other = group if group != code else other
     spread = greatest - least
     unit = spread if spread > 0.0 else 1.0
     a = 0
     for i in range(n):
         # written to both rows, kept in the one whose counter moves: no branch that nobody can predict
-        y[0, a + 1] = y[1, i - a + 1] = (scores[start + i] - least) / unit
-        item[0, a + 1] = item[1, i - a + 1] = i
-        a += codes[start + i] == code
+        y[0, _at(a + 1)] = y[1, _at(i - a + 1)] = (scores[_at(start + i)] - least) / unit
+        item[0, _at(a + 1)] = item[1, _at(i - a + 1)] = i
+        a += codes[_at(start + i)] == code
     return a, code, other, least, spread
 
 
@@ -316,14 +329,13 @@ def _write(chain, probability, ranking, one, two, n, start, w, item, chains, ran
     for j in range(n):
         a = chains[chain, j]
         ahead = chains[chain, j + 1] - a
-        i = item[two + ahead * (one - two), 1 + j - a + ahead * (2 * a - j)]
+        i = item[_at(two + ahead * (one - two)), _at(1 + j - a + ahead * (2 * a - j))]
         if wanted:
-            rankings[ranking, start + j] = i
+            rankings[ranking, _at(start + j)] = i
         share = probability * w[j]
         if ranking > 0:
-            weight[start + i] += share
-        else:
-            weight[start + i] = share
+            share += weight[_at(start + i)]
+        weight[_at(start + i)] = share
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
