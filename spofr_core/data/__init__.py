@@ -10,7 +10,8 @@ from spofr_core.data.hiring import hiring_csv
 from spofr_core.data.limits import Limits
 from spofr_core.data.mslr import mslr_fold, mslr_lists
 from spofr_core.data.partition import PartitionedFolder, first_rows, partition_folder
-from spofr_core.data.reading import TablePreview, preview_table, read_dataset
+from spofr_core.data.preview import TablePreview, preview_table
+from spofr_core.data.reading import read_dataset
 from spofr_core.data.samples import SAMPLES, load_hiring, load_sample, sample_path
 
 __all__ = [

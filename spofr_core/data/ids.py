@@ -29,6 +29,14 @@ def to_ids(column: pa.ChunkedArray) -> IdArray:
     return _strings(column) if integers is None else integers
 
 
+def first_odd_one(ids: IdArray) -> str | None:
+    """The first id that is no whole number in a column that begins with one: a sign of two kinds of id in it."""
+    if ids.dtype.kind != "U" or not len(ids) or not str(ids[0]).isdecimal():
+        return None
+    odd = ~np.strings.isdecimal(ids)
+    return str(ids[np.argmax(odd)]) if odd.any() else None
+
+
 def factorize(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]:
     """Codes in order of first appearance, and the distinct values. Missing values get the code -1."""
     if not pa.types.is_dictionary(column.type):

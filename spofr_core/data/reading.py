@@ -1,11 +1,9 @@
-"""`read_dataset`: any table of rankings to a `RankingDataset`; `preview_table`: what a table looks like."""
+"""`read_dataset`: any table of rankings to a `RankingDataset`."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -17,19 +15,17 @@ from spofr_core.data import letor
 from spofr_core.data.assemble import Parsed, assemble
 from spofr_core.data.clicks import IPS, with_ips_labels
 from spofr_core.data.columns import ROLES, guess_columns, missing_column, unknown_role
-from spofr_core.data.csv_text import CsvTable
 from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.grouping import MISSING_VALUES, Lookup, groups_of_features, groups_of_table
 from spofr_core.data.groups import Grouping, GroupSpec, Missing
-from spofr_core.data.ids import factorize, to_ids
+from spofr_core.data.ids import factorize, first_odd_one, to_ids
 from spofr_core.data.limits import Limits
-from spofr_core.data.source import Raw, Source, open_raw
-from spofr_core.data.tables import FrameTable, Kind, Table, no_rows, open_parquet, open_parquet_folder, to_float
-from spofr_core.data.trec import RunTable, looks_like_run, relevance_from_qrels
+from spofr_core.data.opening import AnySource, Format, open_table
+from spofr_core.data.source import Raw, Source
+from spofr_core.data.tables import Kind, Table, no_rows, to_float
+from spofr_core.data.trec import relevance_from_qrels
 from spofr_core.errors import ConfigError, DataError
 
-Format = Literal["csv", "parquet", "letor", "trec"]
-AnySource = Source | pd.DataFrame
 Groups = str | Sequence[str] | GroupSpec
 
 
@@ -126,7 +122,7 @@ def read_dataset(
     spec = _group_spec(group, group_quantiles, group_thresholds, group_against_rest, missing)
     lookup = None if item_groups is None else _open_lookup(item_groups, item, limits, encoding)
     wanted = _Wanted(given, spec, missing, tuple(missing_values), features, lookup, guess)
-    opened = _open(source, limits, format, delimiter, encoding, decimal)
+    opened = open_table(source, limits, format, delimiter, encoding, decimal)
     if isinstance(opened, Raw):
         parsed = _parse_letor(opened, wanted, limits, encoding)
     else:
@@ -180,40 +176,6 @@ def _group_spec(
     return GroupSpec(columns=columns, missing=missing, **named)
 
 
-def _open(
-    source: AnySource, limits: Limits, format: Format | None, delimiter: str | None, encoding: str | None, decimal: str
-) -> Table | Raw:
-    """The source as a table, or the raw bytes of LETOR lines."""
-    if isinstance(source, pd.DataFrame):
-        return FrameTable(source, limits)
-    if isinstance(source, (str, os.PathLike)) and Path(source).is_dir() and any(Path(source).rglob("*.parquet")):
-        return open_parquet_folder(Path(source), limits)
-    raw = open_raw(source, limits)
-    found = format or _format_of(raw)
-    if found == "parquet":
-        return open_parquet(raw, limits)
-    if found == "letor":
-        return raw
-    if found == "trec":
-        return RunTable(raw, limits, encoding=encoding)
-    if found == "csv":
-        return CsvTable(raw, limits, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    raise ConfigError(f"'format' must be one of ['csv', 'parquet', 'letor', 'trec'], got {format!r}.")
-
-
-def _format_of(raw: Raw) -> Format:
-    head = raw.head
-    if head.startswith(b"PAR1") or raw.suffix in (".parquet", ".pq"):
-        return "parquet"
-    if letor.looks_like_letor(head):
-        return "letor"
-    if looks_like_run(head):
-        return "trec"
-    if raw.suffix in (".svm", ".svmlight", ".letor"):
-        return "letor"
-    return "csv"
-
-
 def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     mapping, spec, notes = _map_columns(table, wanted)
     features = _feature_columns(table, wanted, mapping, spec)
@@ -233,7 +195,7 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     _refuse_empty_ids(codes, query_ids, mapping["query"], "query", table)
     item_ids = _item_ids(columns, mapping, table)
     columns.pop((mapping.get("item", ""), "plain"), None)
-    notes = [*table.notes, *notes]
+    notes = [*table.notes, *notes, *_mixed_notes({"query": query_ids, "item": item_ids}, mapping)]
     if wanted.lookup is None:
         grouping = groups_of_table(spec, columns, wanted.missing_values, limits)
     else:
@@ -336,6 +298,15 @@ def _item_ids(
     return item_ids
 
 
+def _mixed_notes(ids: Mapping[str, npt.NDArray[Any] | None], mapping: Mapping[str, str]) -> list[str]:
+    odd = {role: first_odd_one(values) for role, values in ids.items() if values is not None}
+    return [
+        f"Column {mapping[role]!r} begins with whole numbers, but also holds {value!r}: all its ids are kept as text."
+        for role, value in odd.items()
+        if value is not None
+    ]
+
+
 def _refuse_empty_ids(
     codes: npt.NDArray[np.int32], ids: npt.NDArray[Any], column: str, role: str, table: Table
 ) -> None:
@@ -402,7 +373,7 @@ def _parse_letor(raw: Raw, wanted: _Wanted, limits: Limits, encoding: str | None
 
 
 def _open_lookup(source: AnySource, item: str | None, limits: Limits, encoding: str | None) -> Lookup:
-    table = _open(source, limits, None, None, encoding, ".")
+    table = open_table(source, limits, None, None, encoding, ".")
     if isinstance(table, Raw):
         raise DataError(f"{table.name} is LETOR text; a table from item to group needs column names.")
     return Lookup(table, item)
@@ -423,69 +394,3 @@ def _judge(parsed: Parsed, qrels: Source, limits: Limits) -> None:
     relevance, notes = relevance_from_qrels(qrels, queries, parsed.item_ids, limits)
     parsed.numbers["relevance"] = relevance
     parsed.notes.extend(notes)
-
-
-@dataclass(frozen=True, eq=False)
-class TablePreview:
-    """What a table looks like, before it is read.
-
-    Attributes
-    ----------
-    head : DataFrame
-        Its first rows.
-    mapping : dict
-        Guessed roles: role to column (query, item, group, relevance, score, rank, click, position, propensity).
-    kinds : dict
-        Column to "number", "text", "flag" or "empty".
-    notes : tuple of str
-        The guesses in words.
-    format : str
-        "csv", "parquet", "letor", "trec" or "frame".
-    """
-
-    head: pd.DataFrame
-    mapping: dict[str, str]
-    kinds: dict[str, str]
-    notes: tuple[str, ...]
-    format: str
-
-
-def preview_table(
-    source: AnySource,
-    *,
-    rows: int = 100,
-    format: Format | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str = ".",
-    limits: Limits | None = None,
-) -> TablePreview:
-    """The first rows of a table, the kind of each column, and which role each column seems to have."""
-    limits = limits or Limits()
-    opened = _open(source, limits, format, delimiter, encoding, decimal)
-    if isinstance(opened, Raw):
-        lines = letor.parse_letor(_first_lines(opened, rows), encoding=encoding)
-        frame = pd.DataFrame(lines.features, columns=list(lines.feature_names))
-        frame.insert(0, "qid", lines.query_ids)
-        frame.insert(0, "label", lines.labels)
-        kinds = {name: _kind(frame[name]) for name in frame.columns}
-        return TablePreview(frame, {"query": "qid", "relevance": "label"}, kinds, (), "letor")
-    head = opened.head(rows)
-    mapping, notes = guess_columns([name for name in opened.names if name])
-    kinds = {name: _kind(head.iloc[:, k]) for k, name in enumerate(opened.names)}
-    kind = {"CsvTable": "csv", "ArrowTable": "parquet", "RunTable": "trec"}.get(type(opened).__name__, "frame")
-    return TablePreview(head, mapping, kinds, (*opened.notes, *notes), kind)
-
-
-def _first_lines(raw: Raw, rows: int) -> Raw:
-    lines = raw.head.splitlines(keepends=True)
-    whole = lines if len(raw.head) == raw.data.size else lines[:-1]
-    return Raw(raw.name, raw.suffix, pa.py_buffer(b"".join((whole or lines)[:rows])))
-
-
-def _kind(column: pd.Series) -> str:
-    if column.isna().all():
-        return "empty"
-    if pd.api.types.is_bool_dtype(column):
-        return "flag"
-    return "number" if pd.api.types.is_numeric_dtype(column) else "text"

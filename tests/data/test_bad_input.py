@@ -120,6 +120,13 @@ def test_mixed_types_in_an_id_column() -> None:
         assert word in str(error)
 
 
+def test_numbers_and_text_in_an_id_column_of_a_text_file_are_told() -> None:
+    data = read_dataset((HEADER + GOOD + "x7,c,m,0.1,0\n").encode())
+    assert data.query_ids.tolist() == ["1", "x7"]
+    assert any("Column 'qid' begins with whole numbers, but also holds 'x7'" in note for note in data.notes)
+    assert not any("begins with" in note for note in read_dataset((HEADER + GOOD).encode()).notes)
+
+
 def test_truncated_gzip(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     text = HEADER + "".join(f"1,{k},f,{rng.random()},0\n" for k in range(2000))
