@@ -1,0 +1,1 @@
+"""Sweeps, the run store, executors, benchmarks and the figures of the paper."""

@@ -1,0 +1,80 @@
+"""Who works on a run: a lock that dies with its process, and a record of the process for others to read."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, told apart from later ones with the same number by its start time."""
+
+    host: str
+    pid: int
+    started: float
+
+    @classmethod
+    def me(cls) -> Owner:
+        """This process."""
+        return cls(socket.gethostname(), os.getpid(), psutil.Process().create_time())
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Owner:
+        """Read back what `to_dict` gave."""
+        return cls(str(content["host"]), int(content["pid"]), float(content["started"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dict for JSON."""
+        return asdict(self)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs; one of another machine is believed to."""
+        if self.host != socket.gethostname():
+            return True
+        try:
+            return abs(psutil.Process(self.pid).create_time() - self.started) < 1.0
+        except psutil.NoSuchProcess:
+            return False
+        except psutil.AccessDenied:
+            return True
+
+
+class FileLock:
+    """An exclusive lock on a file. The system releases it when the process ends, however it ends."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle: int | None = handle
+
+    @classmethod
+    def acquire(cls, path: Path, *, patience: float = 0.0) -> FileLock | None:
+        """The lock, or None when another process has it and does not let go within `patience` seconds."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return cls(handle)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    os.close(handle)
+                    return None
+                time.sleep(0.02)
+            except BaseException:
+                os.close(handle)
+                raise
+
+    def release(self) -> None:
+        """Let go; a second time does nothing."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None

@@ -1,0 +1,76 @@
+"""Tables over many runs: one row per run, one row per run and query."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spofr_core.data import write_whole
+from spofr_core.errors import DataError
+from spofr_core.experiments.disk import full_disk_told
+from spofr_core.experiments.output import RESULT_COLUMNS
+from spofr_core.experiments.store import RunStore
+
+_TEXT = ("run", "dataset", "method", "notion", "status")
+_WHOLE = ("groups", "clicks", "seed", "epochs")
+
+
+def results_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Rows of runs as a frame with the columns and types of `results.parquet`."""
+    frame = pd.DataFrame(list(rows), columns=list(RESULT_COLUMNS))
+    kinds = {name: "str" if name in _TEXT else "Int64" if name in _WHOLE else "float64" for name in RESULT_COLUMNS}
+    return frame.astype(kinds)
+
+
+def results(store: RunStore, runs: Iterable[str] | None = None) -> pd.DataFrame:
+    """One row per run of the store, or of these runs: the columns `RESULT_COLUMNS`."""
+    wanted = None if runs is None else set(runs)
+    records = [record for record in store.records() if wanted is None or record.run in wanted]
+    return results_frame(record.row() for record in records)
+
+
+def collect(store: RunStore) -> pd.DataFrame:
+    """Write `results.parquet` anew from the runs that ended, and return it."""
+    frame = results(store)
+    frame = frame[frame["status"].isin(["done", "failed"])].reset_index(drop=True)
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    with full_disk_told(store.root):
+        write_whole(store.root / "results.parquet", buffer.getvalue())
+    return frame
+
+
+def query_results(
+    store: RunStore,
+    runs: Iterable[str],
+    part: str = "test",
+    columns: tuple[str, ...] = ("violation", "dcg", "applicable"),
+) -> pd.DataFrame:
+    """One row per run and query: column "run" and the chosen ones.
+
+    "run" is categorical, in the order of `runs`.
+    """
+    names = list(runs)
+    tables = [_read(store, run, part, list(columns)) for run in names]
+    lengths = [len(table) for table in tables]
+    merged = pa.concat_tables(tables) if tables else pa.table({name: [] for name in columns})
+    codes = np.repeat(np.arange(len(names), dtype=np.int32), lengths)
+    frame: pd.DataFrame = merged.to_pandas()
+    frame.insert(0, "run", pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(names))))
+    return frame
+
+
+def _read(store: RunStore, run: str, part: str, columns: list[str]) -> pa.Table:
+    path = store.folder(run) / f"{part}.parquet"
+    try:
+        # One file, read as such: looking for partitions or further files costs more than reading it.
+        with pq.ParquetFile(path, memory_map=True) as file:
+            return file.read(columns=columns, use_threads=False)
+    except FileNotFoundError:
+        raise DataError(f"Run {run} has no results of the {part} part: it is not done, or was removed.") from None
