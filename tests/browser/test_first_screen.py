@@ -1,0 +1,80 @@
+"""What a newcomer sees, compared with what the core says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from spofr_core.data import load_hiring
+from spofr_core.evaluation import audit
+from spofr_core.fairness import Fairness
+from spofr_core.reporting import number, verdict
+from tests.browser.pages import element, headline, no_error, opened, settled
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_first_screen_is_the_verdict_of_the_core(page, address):
+    summary = audit(load_hiring(), Fairness(delta=0.05)).summary
+    opened(page, address)
+    assert headline(page) == verdict(summary) + "."
+    for name in ("Use your own data", "Move delta"):
+        expect(page.get_by_role("button", name=name)).to_be_visible()
+    chart = element(page, "stPlotlyChart").first
+    for group in summary["groups"].values():
+        expect(chart).to_contain_text(number(group["exposure_mean"]))
+    no_error(page)
+
+
+def test_the_verdict_is_the_largest_text(page, address):
+    opened(page, address)
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll('[data-testid="stMain"] *')]
+            .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && e.offsetParent)
+            .map(e => [parseFloat(getComputedStyle(e).fontSize), e.textContent.trim()])"""
+    )
+    largest = max(size for size, _ in sizes)
+    assert {text for size, text in sizes if size == largest} == {headline(page)}
+
+
+def test_nothing_is_asked_of_the_network(page, address):
+    outside = []
+    page.on("request", lambda request: outside.append(request.url) if address not in request.url else None)
+    opened(page, address)
+    assert [url for url in outside if not url.startswith(("data:", "blob:", address.replace("http", "ws")))] == []
+
+
+def test_move_delta_moves_the_verdict(page, address):
+    opened(page, address)
+    before = headline(page)
+    page.get_by_role("button", name="Move delta").click()
+    slider = page.locator(".st-key-popover-delta").get_by_role("slider")
+    expect(slider).to_be_visible()
+    slider.focus()
+    for _ in range(10):
+        slider.press("ArrowRight")
+    expect(page.locator("h1")).to_contain_text("delta = 0.06")
+    settled(page)
+    assert headline(page) != before
+    summary = audit(load_hiring(), Fairness(delta=0.06)).summary
+    assert headline(page) == verdict(summary) + "."
+    assert re.search(r"[?&]delta=0\.06(&|$)", page.url)
+    assert page.locator(".st-key-sidebar-delta").get_by_role("slider").get_attribute("aria-valuenow") == "0.06"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_reads_well_on_a_telephone(chromium, address, scheme):
+    context = chromium.new_context(viewport={"width": 420, "height": 860}, color_scheme=scheme)
+    page = opened(context.new_page(), address)
+    try:
+        wide = page.evaluate("() => document.querySelector('[data-testid=\"stMain\"]').scrollWidth")
+        assert wide <= 420
+        expect(page.get_by_role("button", name="Use your own data")).to_be_visible()
+        background = page.evaluate(
+            "() => getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor"
+        )
+        assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[scheme]
+    finally:
+        context.close()

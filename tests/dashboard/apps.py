@@ -1,0 +1,66 @@
+"""A page run by Streamlit's own test harness, without a browser."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from dashboard.state import Choices
+
+PATIENCE = 120
+
+
+def _script(name: str) -> None:
+    """What `dashboard/app.py` does for one page, without the menu."""
+    from importlib import import_module
+
+    from dashboard.elements import told
+    from dashboard.sidebar import settle, sidebar
+    from dashboard.sources import loaded
+    from dashboard.state import write_address
+
+    @told
+    def controls() -> None:
+        source = loaded()
+        settle(source)
+        sidebar(source)
+
+    controls()
+    import_module(f"dashboard.views.{name}").page()
+    write_address()
+
+
+def shown(name: str, *, state: dict[str, Any] | None = None, **choices: Any) -> AppTest:
+    """The page after its first run, with these choices made."""
+    app = AppTest.from_function(_script, args=(name,), default_timeout=PATIENCE)
+    if choices:
+        app.session_state["choices"] = Choices(**choices)
+    for key, value in (state or {}).items():
+        app.session_state[key] = value
+    return rerun(app)
+
+
+def rerun(app: AppTest) -> AppTest:
+    """Run, and fail on anything that a page did not mean to show."""
+    with warnings.catch_warnings():
+        app.run()
+    assert [error.value for error in app.exception] == []
+    return app
+
+
+def titles(app: AppTest) -> list[str]:
+    """Headlines as text, without the escapes of Markdown."""
+    return [plain(title.value) for title in app.title]
+
+
+def plain(text: str) -> str:
+    """Markdown of escaped text, read back."""
+    return "".join(text[k] for k in range(len(text)) if text[k] != "\\" or (k and text[k - 1] == "\\"))
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    """The figures of the page."""
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]

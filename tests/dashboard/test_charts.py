@@ -1,0 +1,142 @@
+"""Figures carry the numbers of the audit, one colour and shape per group, and no markup from the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
+from dashboard.charts.base import MOST_POINTS
+from dashboard.charts.content import group_counts, list_lengths
+from dashboard.charts.policy import exposure_in_bounds, heat_map, lottery, sampled_histogram
+from dashboard.charts.shares import is_thinned
+from spofr_core.evaluation import audit
+from spofr_core.fairness import Fairness
+from spofr_core.policy import fair_policy
+from spofr_core.reporting import group_styles
+from tests.evaluation.lists import dataset, random_dataset
+
+HOSTILE = "<b onclick=x>&amp;</b>"
+
+
+@pytest.fixture(scope="module")
+def result():
+    return audit(random_dataset(1, n_queries=80), Fairness(delta=0.05))
+
+
+def test_exposure_bars_are_the_means_of_the_summary(result):
+    bar = exposure_by_group(result.summary).data[0]
+    groups = result.summary["groups"]
+    assert list(bar.x) == [group["exposure_mean"] for group in groups.values()]
+    assert list(bar.marker.color) == [style.colour for style in group_styles(list(groups)).values()]
+    items = np.array([group["items"] for group in groups.values()])
+    mean = exposure_by_group(result.summary).layout.shapes[0].x0
+    assert mean == pytest.approx(np.array(bar.x) @ items / items.sum())
+
+
+def test_the_share_curve_is_exact_and_marks_delta(result):
+    fig = share_curve(result, 0.05)
+    curve, mark = fig.data[2], fig.data[3]
+    steps = result.fair_share()
+    assert np.allclose(curve.x[1:-1], steps["delta"])
+    assert np.allclose(curve.y[1:-1], 100 * steps["share"])
+    assert (curve.x[0], curve.y[0]) == (0, 0)
+    assert mark.x[0] == 0.05
+    assert mark.y[0] == pytest.approx(100 * result.summary["queries"]["share"])
+    assert fig.layout.shapes[0].x0 == 0.05
+
+
+def test_a_long_curve_is_thinned_but_keeps_its_ends_and_the_mark():
+    rng = np.random.default_rng(0)
+    scores = [rng.random(24) for _ in range(3000)]
+    big = audit(dataset(scores, [rng.choice(["a", "b"], 24) for _ in scores]), Fairness(delta=0.05))
+    assert is_thinned(big)
+    curve = share_curve(big, 0.05).data[2]
+    assert len(curve.x) <= MOST_POINTS + 2
+    assert curve.y[-1] == pytest.approx(100)
+
+
+def test_shares_below_within_and_above_add_up(result):
+    below, within, above = (np.array(trace.x) for trace in bounds_shares(result).data)
+    assert np.allclose(below + within + above, 100)
+    judged = result.queries[result.queries["applicable"]]
+    for place, name in enumerate(result.summary["groups"]):
+        mine = judged[judged["group"] == name]["violation"]
+        assert below[place] == pytest.approx(100 * (mine < -0.05 - 1e-9).mean())
+        assert above[place] == pytest.approx(100 * (mine > 0.05 + 1e-9).mean())
+
+
+def test_histograms_count_every_judged_query_of_a_group(result):
+    fig = violation_histograms(result, 0.05)
+    judged = result.queries[result.queries["applicable"]]
+    for trace, name in zip(fig.data, result.summary["groups"], strict=True):
+        assert sum(trace.y) == (judged["group"] == name).sum()
+    assert (fig.layout.shapes[0].x0, fig.layout.shapes[0].x1) == (-0.05, 0.05)
+
+
+def test_contents_of_a_dataset():
+    data = random_dataset(2, n_queries=50)
+    assert list(group_counts(data).data[0].x) == list(data.group_sizes.values())
+    assert sum(list_lengths(data).data[0].y) == 50
+    spread = list_lengths(dataset([np.arange(n) for n in (1, 500)], ["a", "a" * 500])).data[0]
+    assert len(spread.x) <= 60
+    assert sum(spread.y) == 2
+
+
+@pytest.fixture(scope="module")
+def policy():
+    return fair_policy([0.9, 0.8, 0.7, 0.2, 0.1], list("aaabb"), Fairness(delta=0.01))
+
+
+def test_the_lottery_shows_every_item_in_every_column(policy):
+    fig = lottery(policy, ("a", "b", "c"))
+    assert [trace.name for trace in fig.data] == ["a", "b"]
+    columns = 1 + len(policy.probabilities)
+    assert sum(len(trace.x) for trace in fig.data) == 5 * columns
+    styles = group_styles(("a", "b", "c"))
+    assert [trace.marker.symbol for trace in fig.data] == [styles["a"].marker, styles["b"].marker]
+    shown = [note.text for note in fig.layout.annotations[1:]]
+    assert [float(text[3 : text.index(" %")]) for text in shown] == pytest.approx(
+        sorted(100 * policy.probabilities, reverse=True), abs=0.06
+    )
+
+
+def test_the_heat_map_is_the_matrix_in_the_order_of_the_scores(policy):
+    cells = heat_map(policy, ("a", "b")).data[0]
+    assert np.allclose(np.nan_to_num(np.array(cells.z)), policy.matrix, atol=1e-9)
+
+
+def test_bounds_and_marks(policy):
+    fig = exposure_in_bounds([("delta 0.01", policy)], {"a": 0.4, "b": 0.1}, ("a", "b"))
+    allowed = [trace for trace in fig.data if trace.name == "allowed"]
+    assert [tuple(trace.x) for trace in allowed] == [policy.bounds["a"], policy.bounds["b"]]
+    filled = [trace.x[0] for trace in fig.data if trace.name.startswith("policy")]
+    assert filled == [policy.group_exposure["a"], policy.group_exposure["b"]]
+
+
+def test_the_histogram_of_samples_keeps_all_the_weight():
+    fig = sampled_histogram(np.array([0.0, 0.1, 0.3]), np.array([0.5, 0.3, 0.2]), 0.05, 0.1)
+    assert sum(fig.data[0].y) == pytest.approx(100)
+
+
+def test_names_from_the_data_are_text_in_every_figure():
+    data = dataset([[3.0, 2.0, 1.0]] * 3, [[HOSTILE, "b", HOSTILE]] * 3, names=(HOSTILE, "b"))
+    found = audit(data, Fairness(delta=0.01))
+    policy = fair_policy([3.0, 2.0, 1.0], [HOSTILE, "b", HOSTILE], Fairness(delta=0.01))
+    figures = [
+        exposure_by_group(found.summary), bounds_shares(found), violation_histograms(found, 0.01), group_counts(data),
+        lottery(policy, data.group_names), exposure_in_bounds([("d", policy)], policy.group_exposure, data.group_names),
+    ]  # fmt: skip
+    for fig in figures:
+        assert "<b onclick" not in fig.to_json().replace("\\u003c", "<")
+        assert "onclick" in fig.to_json()
+
+
+def test_many_groups_are_cut_to_the_loudest():
+    names = tuple(f"g{k:02d}" for k in range(30))
+    rng = np.random.default_rng(3)
+    data = dataset([rng.random(30) for _ in range(20)], [names] * 20, names=names)
+    found = audit(data, Fairness(delta=0.05))
+    assert len(exposure_by_group(found.summary).data[0].x) == 12
+    loudest = max(names, key=lambda name: abs(found.summary["groups"][name]["violation_mean"]))
+    assert any(loudest in label for label in exposure_by_group(found.summary).data[0].y)

@@ -1,0 +1,35 @@
+"""Choices and the address that carries them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.state import Choices
+
+
+def test_an_address_names_what_differs_and_reads_back():
+    chosen = Choices(data="mslr", groups="5", delta=0.013, notion="merit", shift=0.0, top=10, query="q 7&x")
+    written = chosen.to_address()
+    assert written == {
+        "data": "mslr", "groups": "5", "delta": "0.013", "notion": "merit", "shift": "0", "top": "10", "query": "q 7&x",
+    }  # fmt: skip
+    assert Choices.from_address(written) == chosen
+    assert Choices().to_address() == {"data": "hiring", "delta": "0.05"}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"delta": "nan"}, {"delta": "-1"}, {"delta": "abc"}, {"notion": "best"}, {"top": "0"}, {"top": "1.5"},
+     {"power": "0"}, {"shift": "inf"}, {"query": "x" * 5000}, {"unknown": "1"}],
+)  # fmt: skip
+def test_nonsense_in_an_address_changes_nothing(bad):
+    assert Choices.from_address(bad) == Choices()
+
+
+@given(st.dictionaries(st.sampled_from([*Choices.__dataclass_fields__, "other"]), st.text(max_size=30)))
+def test_no_address_can_break_the_choices(parameters):
+    chosen = Choices.from_address(parameters)
+    assert Choices.from_address(chosen.to_address()) == chosen
+    assert chosen.position_bias.vector(5).shape == (5,)

@@ -1,0 +1,27 @@
+"""Text from the data stays text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.text import markdown, plot
+from tests.dashboard.apps import plain
+
+
+@given(st.text(alphabet=st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"]), max_size=60))
+def test_escaped_text_reads_back(text):
+    assert plain(markdown(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["**bold**", "[a](http://x)", ":red[x]", "$x$", "<img src=x>", "# head", "`code`", ":smile:"]
+)
+def test_no_punctuation_is_left_to_markdown(text):
+    escaped = markdown(text)
+    assert all(escaped[k - 1] == "\\" for k, sign in enumerate(escaped) if sign in "*[]():$<>#`=/")
+
+
+def test_plotly_gets_no_tags():
+    assert plot("<a href='x'>&") == "&lt;a href='x'&gt;&amp;"
