@@ -30,21 +30,25 @@ def reference_optimum(
     # Pi is flattened by rows: entry i * n + j is the probability that item i stands at position j.
     item_rows = kron(eye_array(n), np.ones((1, n)))
     position_rows = kron(np.ones((1, n)), eye_array(n))
-    group_rows, limits = [], []
+    equal_rows, equal_to, rows, limits = [item_rows, position_rows], [np.ones(2 * n)], [], []
     for g in np.unique(group):
-        row = np.kron((group == g).astype(float), exposure)
+        row = np.kron((group == g).astype(float), exposure)[None, :]
+        if high[g] - low[g] < _TOLERANCE:  # as two inequalities, HiGHS can call a window this narrow infeasible
+            equal_rows.append(row)
+            equal_to.append(np.array([(low[g] + high[g]) / 2]))
+            continue
         if np.isfinite(high[g]):
-            group_rows.append(row)
+            rows.append(row)
             limits.append(high[g])
         if np.isfinite(low[g]):
-            group_rows.append(-row)
+            rows.append(-row)
             limits.append(-low[g])
     solution = linprog(
         -np.kron(unit, discount),
-        A_ub=csr_array(np.array(group_rows)) if group_rows else None,
-        b_ub=np.array(limits) if group_rows else None,
-        A_eq=csr_array(vstack([item_rows, position_rows])),
-        b_eq=np.ones(2 * n),
+        A_ub=csr_array(np.concatenate(rows)) if rows else None,
+        b_ub=np.array(limits) if rows else None,
+        A_eq=csr_array(vstack([csr_array(block) for block in equal_rows])),
+        b_eq=np.concatenate(equal_to),
         bounds=(0, None),
         method="highs",
         options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
