@@ -122,4 +122,4 @@ def _list_mean(values: FloatArray, mask: NDArray[np.bool_], offsets: NDArray[np.
     """Mean of the masked values of each list; NaN where there are none."""
     total = np.add.reduceat(np.where(mask, values, 0.0), offsets[:-1])
     count = np.add.reduceat(mask.astype(np.float64), offsets[:-1])
-    return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    return np.asarray(np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0))

@@ -130,7 +130,7 @@ class Estimator(ABC):
         lists = Lists.of(train, scaler, columns)
         if not np.any(lists.label_totals > 0):
             raise DataError(
-                f"None of the {len(train)} training lists has a relevant item: there is nothing to learn an order from.",
+                f"None of the {len(train)} training lists has a relevant item: there is no order to learn.",
                 column="relevance",
             )
         if validation is None:
@@ -372,8 +372,8 @@ class Estimator(ABC):
         if collapsed <= 0.5:
             return
         text = (
-            f"The network gives all items the same score in {collapsed:.0%} of the training lists: its rankings are coin "
-            "tosses. Try another seed, a wider network (hidden=(32,)) or a smaller learning rate."
+            f"The network gives all items the same score in {collapsed:.0%} of the training lists: its rankings "
+            "are coin tosses. Try another seed, a wider network (hidden=(32,)) or a smaller learning rate."
         )
         learned = self.learned
         self._learned = replace(learned, report=replace(learned.report, notes=(*learned.report.notes, text)))
@@ -384,7 +384,7 @@ _COUNT_SENTENCES = {
     "lists_without_relevant_item": "{} training lists have no relevant item",
     "single_group_lists": "{} training lists have a single group: nothing is asked of their policies",
     "constant_features": "{} features are constant in the training data and carry no information",
-    "relaxed_lists": "{} training lists cannot meet delta; they were trained with the smallest delta that each can meet",
+    "relaxed_lists": "{} training lists cannot meet delta and were trained with the smallest one that they can meet",
 }
 
 

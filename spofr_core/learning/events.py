@@ -89,8 +89,8 @@ class FitReport:
     best : dict
         The message of that step.
     counts : dict of str to int
-        Lists and items used, and everything unusual about them: lists without a relevant item, with a single group, whose
-        delta had to be relaxed; constant features.
+        Lists and items used, and everything unusual about them: lists without a relevant item, with a single group,
+        whose delta had to be relaxed; constant features.
     history : list of dict
         Every validation.
     notes : tuple of str

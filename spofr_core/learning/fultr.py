@@ -58,9 +58,9 @@ class FULTR(Estimator):
 
         mean DCG + entropy bonus - penalty * sum over pairs of groups of (mean over lists of D_gh)^2,
 
-    D_gh = e_g - e_h, or mu_h e_g - mu_g e_h under the merit notion. More than two groups are penalised pair by pair; one
-    group's gap can hide behind the others'. The means are over lists, so gaps of opposite sign cancel, and no single
-    list is guaranteed anything.
+    D_gh = e_g - e_h, or mu_h e_g - mu_g e_h under the merit notion. More than two groups are penalised pair by pair;
+    one group's gap can hide behind the others'. The means are over lists, so gaps of opposite sign cancel, and no
+    single list is guaranteed anything.
 
     Parameters
     ----------
@@ -187,9 +187,9 @@ class PolicyGradient(Loss):
             batch.offsets,
             self._v,
             self._w,
-            self._n_groups,
-            s.samples,
-            np.uint64(self._draw),
+            n_groups=self._n_groups,
+            samples=s.samples,
+            seed=self._draw,
         )
         self._remember(exposure / np.maximum(counts, 1), present)
         value = -float(reward.sum())

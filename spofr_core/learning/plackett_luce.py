@@ -14,6 +14,9 @@ from spofr_core.errors import DataError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+_SHORT = 48
+"""Lists up to this length are sorted by insertion."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlackettLucePolicies:
@@ -50,7 +53,9 @@ class PlackettLucePolicies:
     def standard_error(self, vector: FloatArray) -> FloatArray:
         """(N,): Monte Carlo standard error of `expectation`."""
         mean, square = self._moments(vector)
-        return np.sqrt(np.maximum(square - mean**2, 0.0) / (self.samples - 1))
+        variance = np.maximum(square - mean**2, 0.0)
+        variance[variance < 1e-12 * square] = 0.0  # what rounding leaves of an item that never moves
+        return np.asarray(np.sqrt(variance / (self.samples - 1)))
 
     def rankings(self, query: int, count: int, *, seed: int = 0) -> NDArray[np.int64]:
         """(count, n): drawn rankings of one list, item indices from the top down."""
@@ -66,73 +71,89 @@ class PlackettLucePolicies:
             np.require(array, kind, ["C", "W"])
             for array, kind in ((self.scores, np.float64), (self.offsets, np.int64), (vector, np.float64))
         )
-        mean, square = _sampled_moments(scores, offsets, values, self.samples, np.uint64(self.seed))
-        return np.asarray(mean), np.asarray(square)
+        mean, square = np.zeros(len(scores)), np.zeros(len(scores))
+        _sampled_moments(scores, offsets, values, self.samples, np.uint64(self.seed), mean, square)
+        return mean, square
 
 
 @njit(cache=True, nogil=True)
-def _exponential(seed: Any, query: Any, sample: Any, item: Any) -> Any:  # pragma: no cover
-    """Standard exponential number that depends on nothing but its arguments (splitmix64 on a mix of them)."""
-    x = seed ^ (np.uint64(query) * np.uint64(0xD1342543DE82EF95))
-    for salt in (np.uint64(sample), np.uint64(item)):
-        x = (x + salt) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x2545F4914F6CDD1D)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        x ^= x >> np.uint64(31)
-    return -np.log((np.float64(x >> np.uint64(11)) + 0.5) * 2.0**-53)
+def _mixed(x: Any) -> Any:  # pragma: no cover
+    """The finaliser of splitmix64: neighbouring inputs give unrelated outputs."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 @njit(cache=True, nogil=True)
-def _draw(decay: Any, key: Any, order: Any, seed: Any, query: Any, sample: Any) -> None:  # pragma: no cover
+def _stream(seed: Any, query: Any, sample: Any) -> Any:  # pragma: no cover
+    """State of a splitmix64 generator that depends on nothing but its arguments, whichever thread runs it."""
+    step = np.uint64(0x9E3779B97F4A7C15)
+    x = _mixed(np.uint64(seed) + step)
+    x = _mixed((x ^ np.uint64(query)) + step)
+    return _mixed((x ^ np.uint64(sample)) + step)
+
+
+@njit(cache=True, nogil=True)
+def _draw(decay: Any, key: Any, order: Any, n: Any, state: Any) -> None:  # pragma: no cover
     """Draw a ranking into `order`: items in the order of exponential times exp(-score), which is Plackett-Luce.
 
     (Exponential clocks: the first of those still running is item i with probability exp(score_i) / sum. Adding Gumbel
     noise to the scores and sorting is the same on a logarithmic scale.)
     """
-    n = len(decay)
-    if n > 48:
-        for i in range(n):
-            key[i] = _exponential(seed, query, sample, i) * decay[i]
-        order[:] = np.argsort(key)
-        return
     for i in range(n):
-        x = _exponential(seed, query, sample, i) * decay[i]
+        state += np.uint64(0x9E3779B97F4A7C15)
+        uniform = (np.float64(_mixed(state) >> np.uint64(11)) + 0.5) * 2.0**-53
+        x = -np.log(uniform) * decay[i]
+        if n > _SHORT:
+            key[i] = x
+            continue
         j = i
         while j > 0 and key[j - 1] > x:
             key[j], order[j] = key[j - 1], order[j - 1]
             j -= 1
         key[j], order[j] = x, i
+    if n > _SHORT:
+        sorted_items = np.argsort(key[:n])
+        for j in range(n):
+            order[j] = sorted_items[j]
 
 
 @njit(cache=True, nogil=True)
-def _decay(scores: Any, decay: Any, power: Any) -> None:  # pragma: no cover
-    """exp(-score) and exp(score), relative to the greatest score; spreads beyond 600 are cut off."""
-    top = scores.max()
-    for i in range(len(scores)):
-        gap = min(top - scores[i], 600.0)
-        power[i] = np.exp(-gap)
+def _powers(scores: Any, start: Any, n: Any, power: Any, decay: Any) -> None:  # pragma: no cover
+    """exp(score) and its inverse, relative to the greatest score; gaps beyond 600 are cut off."""
+    top = scores[start]
+    for i in range(n):
+        top = max(top, scores[start + i])
+    for i in range(n):
+        power[i] = np.exp(-min(top - scores[start + i], 600.0))
         decay[i] = 1.0 / power[i]
+
+
+@njit(cache=True, nogil=True)
+def _moments_of_list(
+    q: Any, scores: Any, offsets: Any, vector: Any, samples: Any, seed: Any, mean: Any, square: Any
+) -> None:  # pragma: no cover
+    start, n = offsets[q], offsets[q + 1] - offsets[q]
+    power, decay, key, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
+    _powers(scores, start, n, power, decay)
+    for s in range(samples):
+        _draw(decay, key, order, n, _stream(seed, q, s))
+        for j in range(n):
+            mean[start + order[j]] += vector[j] / samples
+            square[start + order[j]] += vector[j] ** 2 / samples
 
 
 @njit(parallel=True, cache=True)
 def _sampled_moments(
-    scores: Any, offsets: Any, vector: Any, samples: Any, seed: Any
-) -> tuple[Any, Any]:  # pragma: no cover
-    mean, square = np.zeros(len(scores)), np.zeros(len(scores))
+    scores: Any, offsets: Any, vector: Any, samples: Any, seed: Any, mean: Any, square: Any
+) -> None:  # pragma: no cover
     for q in prange(len(offsets) - 1):
-        start, n = offsets[q], offsets[q + 1] - offsets[q]
-        decay, power, key, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
-        _decay(scores[start : start + n], decay, power)
-        for s in range(samples):
-            _draw(decay, key, order, seed, q, s)
-            for j in range(n):
-                mean[start + order[j]] += vector[j] / samples
-                square[start + order[j]] += vector[j] ** 2 / samples
-    return mean, square
+        _moments_of_list(q, scores, offsets, vector, samples, seed, mean, square)
 
 
-@njit(parallel=True, cache=True)
-def reinforce(
+@njit(cache=True, nogil=True)
+def _reinforce_list(
+    q: Any,
     scores: Any,
     gains: Any,
     costs: Any,
@@ -140,52 +161,90 @@ def reinforce(
     offsets: Any,
     v: Any,
     w: Any,
-    n_groups: Any,
     samples: Any,
     seed: Any,
-) -> tuple[Any, Any, Any]:  # pragma: no cover
+    gradient: Any,
+    reward: Any,
+    exposure: Any,
+) -> None:  # pragma: no cover
+    start, n = offsets[q], offsets[q + 1] - offsets[q]
+    power, decay, key, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
+    slopes, weighted, tail = np.zeros(n), np.zeros(n), np.zeros(n + 1)
+    _powers(scores, start, n, power, decay)
+    total = 0.0
+    for s in range(samples):
+        _draw(decay, key, order, n, _stream(seed, q, s))
+        r = 0.0
+        for j in range(n - 1, -1, -1):
+            i = order[j]
+            tail[j] = tail[j + 1] + power[i]
+            r += gains[start + i] * w[j] - costs[start + i] * v[j]
+            exposure[q, codes[start + i]] += v[j] / samples
+        passed = 0.0
+        for j in range(n):
+            i = order[j]
+            passed += 1.0 / tail[j]
+            slope = 1.0 - power[i] * passed
+            slopes[i] += slope
+            weighted[i] += r * slope
+        total += r
+    reward[q] = total / samples
+    for i in range(n):
+        gradient[start + i] = (weighted[i] - reward[q] * slopes[i]) / (samples - 1)
+
+
+@njit(parallel=True, cache=True)
+def _reinforce_lists(
+    scores: Any,
+    gains: Any,
+    costs: Any,
+    codes: Any,
+    offsets: Any,
+    v: Any,
+    w: Any,
+    samples: Any,
+    seed: Any,
+    gradient: Any,
+    reward: Any,
+    exposure: Any,
+) -> None:  # pragma: no cover
+    for q in prange(len(offsets) - 1):
+        _reinforce_list(q, scores, gains, costs, codes, offsets, v, w, samples, seed, gradient, reward, exposure)
+
+
+def reinforce(
+    scores: FloatArray,
+    gains: FloatArray,
+    costs: FloatArray,
+    codes: IntArray,
+    offsets: IntArray,
+    v: FloatArray,
+    w: FloatArray,
+    *,
+    n_groups: int,
+    samples: int,
+    seed: int,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """REINFORCE estimate for linear rewards of Plackett-Luce rankings.
 
-    The reward of a ranking is sum over items of gain_i w_pos(i) - cost_i v_pos(i). With r_s the rewards of the samples and
-    b_s the mean of the others (an unbiased baseline), the gradient of the expected reward is estimated by the mean of
-    (r_s - b_s) d log P(ranking_s), where
+    The reward of a ranking is sum over items of gain_i w_pos(i) - cost_i v_pos(i). With r_s the rewards of the samples
+    and b_s the mean of the others (an unbiased baseline), the gradient of the expected reward is estimated by the mean
+    of (r_s - b_s) d log P(ranking_s), where
 
-        d log P / d score_i = 1 - sum over places k <= pos(i) of exp(score_i) / Z_k,   Z_k = sum of exp over places k and below.
+        d log P / d score_i = 1 - sum over places k <= pos(i) of exp(score_i) / Z_k,
+
+    and Z_k is the sum of exp(score) over places k and below.
 
     Returns
     -------
-    gradient : (N,) of the expected reward, summed over lists
-    reward : (Q,) mean over samples
-    exposure : (Q, G) mean over samples of each group's total exposure
+    gradient : (N,) float
+        Of the expected reward of each item's list.
+    reward : (Q,) float
+        Mean over samples.
+    exposure : (Q, G) float
+        Mean over samples of each group's total exposure.
     """
     n_lists = len(offsets) - 1
     gradient, reward, exposure = np.zeros(len(scores)), np.zeros(n_lists), np.zeros((n_lists, n_groups))
-    for q in prange(n_lists):
-        start, n = offsets[q], offsets[q + 1] - offsets[q]
-        decay, power, key, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
-        slope, slopes, weighted = np.empty(n), np.zeros(n), np.zeros(n)
-        tail = np.empty(n + 1)
-        _decay(scores[start : start + n], decay, power)
-        total = 0.0
-        for s in range(samples):
-            _draw(decay, key, order, seed, q, s)
-            r = 0.0
-            tail[n] = 0.0
-            for j in range(n - 1, -1, -1):
-                i = order[j]
-                tail[j] = tail[j + 1] + power[i]
-                r += gains[start + i] * w[j] - costs[start + i] * v[j]
-                exposure[q, codes[start + i]] += v[j] / samples
-            passed = 0.0
-            for j in range(n):
-                i = order[j]
-                passed += 1.0 / tail[j]
-                slope[i] = 1.0 - power[i] * passed
-            for i in range(n):
-                slopes[i] += slope[i]
-                weighted[i] += r * slope[i]
-            total += r
-        reward[q] = total / samples
-        for i in range(n):
-            gradient[start + i] = (weighted[i] - reward[q] * slopes[i]) / (samples - 1)
+    _reinforce_lists(scores, gains, costs, codes, offsets, v, w, samples, np.uint64(seed), gradient, reward, exposure)
     return gradient, reward, exposure

@@ -20,8 +20,8 @@ FloatArray = NDArray[np.float64]
 class ProgrammeEstimator(Estimator):
     """Ranks by the optimal policy of the fair-ranking programme for the estimates of a scorer.
 
-    Whatever the scorer learned, every policy holds delta in every list; it has the greatest utility of all such policies
-    *if* the estimates are right. The same trained scorer serves any delta, notion and exposure model.
+    Whatever the scorer learned, every policy holds delta in every list; it has the greatest utility of all such
+    policies *if* the estimates are right. The same trained scorer serves any delta, notion and exposure model.
     """
 
     def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:

@@ -35,8 +35,8 @@ class PredictThenOptimizeSettings(TrainingSettings):
 class PredictThenOptimize(ProgrammeEstimator):
     """Learn relevance without a thought for fairness, then choose the best fair policy for what was learned.
 
-    The guarantee is the programme's and the same as SPOFR's: delta holds in every list. What SPOFR's training through the
-    programme adds is the difference between the two.
+    The guarantee is the programme's and the same as SPOFR's: delta holds in every list. What training through the
+    programme adds is the difference between SPOFR and this.
 
     Parameters
     ----------

@@ -78,10 +78,8 @@ class SPOPlus(Loss):
         self._solver = WeightSolver(programme)
         self._by_scores = WeightSolver(programme) if ties == "scores" else None
         self._seed = seed
-        self._starts = lists.offsets
         labels = lists.labels.numpy().astype(np.float64)
         self._ideal = WeightSolver(programme)(labels, seed=seed)
-        self._width = lists.width
         self._rows = RowsOfBatch(lists)
 
     def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -124,8 +122,8 @@ class FenchelYoung(Loss):
         Size of the perturbation; it sets the scale of the scores.
     draws : int
     target : {"policy", "labels"}
-        "policy" is Pi*(y) w. "labels" replaces it by the labels themselves, scaled to the same total worth: their mean over
-        noisy labels is proportional to the expected relevance, which that of Pi*(y) w is not.
+        "policy" is Pi*(y) w. "labels" replaces it by the labels themselves, scaled to the same total worth: their mean
+        over noisy labels is proportional to the expected relevance, which that of Pi*(y) w is not.
     """
 
     def __init__(
@@ -182,7 +180,7 @@ def tie_broken(labels: FloatArray, scores: FloatArray, offsets: NDArray[np.int64
     lengths = np.diff(offsets)
     low, high = np.minimum.reduceat(scores, offsets[:-1]), np.maximum.reduceat(scores, offsets[:-1])
     unit = (scores - np.repeat(low, lengths)) / np.repeat(np.maximum(high - low, 1e-300), lengths)
-    return labels + 1e-3 * np.repeat(np.maximum.reduceat(labels, offsets[:-1]), lengths) * unit
+    return np.asarray(labels + 1e-3 * np.repeat(np.maximum.reduceat(labels, offsets[:-1]), lengths) * unit)
 
 
 class RowsOfBatch:

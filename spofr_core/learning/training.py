@@ -66,8 +66,9 @@ class Outcome:
 class Trainer:
     """Runs the stages of a method on a network.
 
-    The order of the lists in an epoch, and all sampling, derive from the seed and the number of the epoch alone. Hence a
-    fit that was killed continues from its last checkpoint (one per epoch) to the same weights, bit by bit on one thread.
+    The order of the lists in an epoch, and all sampling, derive from the seed and the number of the epoch alone. Hence
+    a fit that was killed continues from its last checkpoint (one per epoch) to the same weights, bit by bit on one
+    thread.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ class Trainer:
             self._network.load_state_dict(self._best)
         self._tell("end")
         at = self._at
-        best = next((m for m in reversed(self._history) if m["step"] == at.best_step), {})
+        best: dict[str, Any] = next((m for m in reversed(self._history) if m["step"] == at.best_step), {})
         return Outcome(at.stopped, at.epoch, at.step, at.best_step, self._elapsed(), best, self._history)
 
     def _epoch(self, stage: Stage) -> str:
