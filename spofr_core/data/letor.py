@@ -25,7 +25,7 @@ _BLOCK = 1 << 26
 _MAX_FEATURE = 1_000_000
 _MAX_CELLS = 2_000_000_000  # 16 GB
 _LINE = re.compile(rb"^\s*[^\s#:,;|]+[ \t]+qid:\S+(\s|$)")
-_COMMENT = re.compile(rb"[ \t]*#([^\r\n]*)")
+_COMMENT = re.compile(rb"#([^\r\n]*)")
 _COMMENT_LINE = re.compile(rb"(?m)^[ \t]*#[^\n]*(\n|\Z)")
 _NAMED_ID = re.compile(r"\bdoc(?:id|no|_id)?\s*[=:]\s*(\S+)", re.IGNORECASE)
 
@@ -50,9 +50,10 @@ def looks_like_letor(head: bytes) -> bool:
 def parse_letor(raw: Raw, *, encoding: str | None = None) -> LetorLines:
     """Parse all lines; `DataError` names the first line that does not parse."""
     buffer, _ = as_utf8(raw, encoding)
-    parts = _parse_regular(buffer)
-    if parts is not None:
-        return parts
+    if _begins_regular(bytes(buffer.slice(0, min(buffer.size, 1 << 18)))):
+        lines = _parse_regular(buffer)
+        if lines is not None:
+            return lines
     text = bytes(buffer)
     return _parse_sparse(text) or _parse_each(text, raw.name)
 
@@ -62,6 +63,13 @@ def line_of(raw: Raw, row: int) -> int:
     lines = bytes(raw.data).splitlines()
     rows = [number for number, line in enumerate(lines, 1) if line.split(b"#", 1)[0].strip()]
     return rows[row]
+
+
+def _begins_regular(head: bytes) -> bool:
+    """Whether the first lines list the same features: a cheap look that spares sparse files a futile attempt."""
+    lines = [line.split(b"#", 1)[0].split() for line in head.splitlines()[:50]][:-1] or [head.split(b"#", 1)[0].split()]
+    listed = {tuple(entry.partition(b":")[0] for entry in fields[2:]) for fields in lines if fields}
+    return len(listed) == 1
 
 
 def _parse_regular(buffer: pa.Buffer) -> LetorLines | None:
