@@ -11,6 +11,7 @@ from dashboard.navigation import pages
 from dashboard.sidebar import settle, sidebar
 from dashboard.sources import loaded
 from dashboard.state import write_address
+from dashboard.warmup import solver
 
 ICON = Path(__file__).parent / "assets" / "icon.svg"
 
@@ -19,6 +20,7 @@ def main() -> None:
     """Draw the page that was asked for, with delta beside it."""
     # A picture of our own: an icon by name would be fetched from the network.
     st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ICON), layout="wide")
+    solver()
     page = st.navigation(pages(), position="top")
     controls()
     page.run()

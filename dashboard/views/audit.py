@@ -16,6 +16,7 @@ from dashboard.sidebar import delta_slider
 from dashboard.sources import Loaded, loaded
 from dashboard.state import choices, choose
 from dashboard.text import markdown
+from dashboard.warmup import solver_ready
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import caveats, counted, delta_text, exposure_sentence, interval, number, percent, verdict
 
@@ -151,6 +152,8 @@ def worst_table(result: AuditResult, most: int) -> pd.DataFrame:
 
 def _repair(source: Loaded, result: AuditResult) -> None:
     st.subheader("What a repair would cost", anchor=False)
+    if not solver_ready():
+        return
     after = repaired(source.data, result.fairness)
     st.markdown(markdown(repair_sentence(result, after)))
     table(_repair_table(result, after.audit), "Before and after the repair")

@@ -16,6 +16,7 @@ from dashboard.sidebar import delta_steps
 from dashboard.sources import Loaded, loaded
 from dashboard.state import choices, choose, follow
 from dashboard.text import markdown
+from dashboard.warmup import solver_ready
 from spofr_core.evaluation import AuditResult
 from spofr_core.fairness import Fairness
 from spofr_core.policy import Policy, Verification, verify
@@ -33,6 +34,8 @@ def page() -> None:
     fairness = fairness_of(choices(), source.data)
     result = audited(source.data, fairness)
     place = _picked(source, result)
+    if not solver_ready():
+        return
     policy = repaired(source.data, fairness).policies[place]
     _headline(result, place, policy)
     other = _other_delta(source)

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.browser import chromium
 
-PATIENCE = 60_000
+PATIENCE = 120_000
 
 
 @contextmanager
@@ -27,14 +27,15 @@ def browser() -> Iterator[Browser]:
 
 
 def settled(page: Page) -> Page:
-    """Wait until the script has run, its charts are drawn, and nothing is marked as stale."""
+    """Wait until the script has run, the solver is there, and nothing is marked as stale."""
     page.wait_for_selector('[data-testid="stApp"]', timeout=PATIENCE)
     page.wait_for_function(
         """() => {
             const app = document.querySelector('[data-testid="stApp"]');
             return app && app.getAttribute('data-test-script-state') === 'notRunning'
                 && !document.querySelector('[data-stale="true"]')
-                && !document.querySelector('[data-testid="stSkeleton"]');
+                && !document.querySelector('[data-testid="stSkeleton"]')
+                && !document.body.innerText.includes('The solver is being compiled');
         }""",
         timeout=PATIENCE,
     )

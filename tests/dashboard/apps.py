@@ -9,6 +9,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from dashboard.state import Choices
+from dashboard.warmup import solver
 
 PATIENCE = 120
 
@@ -35,6 +36,7 @@ def _script(name: str) -> None:
 
 def shown(name: str, *, state: dict[str, Any] | None = None, **choices: Any) -> AppTest:
     """The page after its first run, with these choices made."""
+    solver().join()
     app = AppTest.from_function(_script, args=(name,), default_timeout=PATIENCE)
     if choices:
         app.session_state["choices"] = Choices(**choices)
