@@ -9,10 +9,10 @@ or 1. With ``SA``, ``SB`` the prefix sums of the sorted scores, summation by par
 
 For a price ``lam`` on the exposure of ``A`` the Lagrangian is therefore a sum of concave functions ``F_j(a_j)`` that
 only the steps of the chain tie together. Place by place the best ``k_j`` is where ``yA[k] + lam r_j`` falls below
-``yB[j-1-k]``, ``r_j = (v_j - v_{j+1}) / (w_j - w_{j+1})``. If ``k`` is a chain, it is the optimum. If not, some optimal
-chain lies between the greatest chain below ``k`` and the least chain above it (chains form a lattice, and a move towards
-``k_j`` never lowers ``F_j``): a dynamic programme in that band, nearly everywhere empty, finds it. So to evaluate a
-price takes about one pass over the list, whatever the group sizes.
+``yB[j-1-k]``, ``r_j = (v_j - v_{j+1}) / (w_j - w_{j+1})``. If ``k`` is a chain, it is the optimum. If not, some
+optimal chain lies between the greatest chain below ``k`` and the least chain above it (chains form a lattice, and a
+move towards ``k_j`` never lowers ``F_j``): a dynamic programme in that band, nearly everywhere empty, finds it. So to
+evaluate a price takes about one pass over the list, whatever the sizes of the groups.
 
 The optimal chains rise with ``lam``. Two chains that enclose the exposure asked for thus also enclose all that can be
 optimal between their prices, and the search over ``lam`` narrows them until no ranking lies above their chord.
@@ -23,6 +23,7 @@ optimal between their prices, and the search over ``lam`` narrows them until no 
 
 import numpy as np
 from numba import njit, prange
+from numpy.typing import NDArray
 
 _SHARES = 32  # pieces of a batch: enough to balance the threads, few enough to allocate memory for each
 _BLOCK = 16  # neighbouring queries that stay in one share
@@ -187,9 +188,9 @@ def _widen(breaks, chains):
 def _mend(start, lam, one, two, total, steps, chains, values):
     """Best stretch of chain through the band that opens after place `start`; returns the place at which it closes.
 
-    ``values[_, k + 1]`` is the most that the places since `start` give to a chain that stands at ``k``. It is concave in
-    ``k``: of the two places that a chain can come from, the one nearer to the peak is the better, so the peaks alone
-    lead back.
+    ``values[_, k + 1]`` is the most that the places since `start` give to a chain that stands at ``k``. It is concave
+    in ``k``: of the two values that a chain can come from, the one nearer to the peak is the better, so the peaks
+    alone lead back.
     """
     new, old = 0, 1
     j = start + 1
@@ -282,7 +283,7 @@ def _raise_exposure(target, tolerance, f_low, e_low, size_low, n, n_one, one, tw
         f, e, size = _best_chain(lam, n, one, two, y, total, steps, chains, values)
         excess = max(0.0, (f - f_high) + lam * (e - e_high))
         if excess <= 1e-13 * scale or size in (size_low, size_high):
-            proved = excess <= 1e-10 * scale
+            proved = excess <= 1e-10 * scale + lam * tolerance  # what rounding in the exposures is worth
             break
         if e < target - tolerance:
             for j in range(1, n):
@@ -340,74 +341,39 @@ def _write(chain, probability, ranking, one, two, n, start, w, item, chains, ran
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _solve_query(
-    q,
-    scores,
-    codes,
-    offsets,
-    lower,
-    upper,
-    w,
-    sums,
-    seed,
-    rankings,
-    probabilities,
-    counts,
-    multipliers,
-    weight,
-    bound,
-    status,
-    y,
-    item,
-    total,
-    tie,
-    steps,
-    chains,
-    values,
-    spare_keys,
-    spare_items,
-):
+    q, scores, codes, offsets, lower, upper, v, w, sums, seed, rankings, probabilities, counts, multipliers,
+    weight, bound, status, y, item, total, tie, steps, chains, values, spare_keys, spare_items, ranks,
+):  # fmt: skip
     """Solve one query: the plain sort if it holds the bounds, else the cheapest mixture that does."""
     start, n = offsets[q], offsets[q + 1] - offsets[q]
     for g in range(multipliers.shape[1]):
         multipliers[q, g] = 0.0
     n_0, code, other, least, spread = _split(scores, codes, start, n, y, item)
-    _sort_group(0, n_0, y, item, total, tie, seed, q, spare_keys, spare_items, chains[_CHAIN])
-    _sort_group(1, n - n_0, y, item, total, tie, seed, q, spare_keys, spare_items, chains[_CHAIN])
+    _sort_group(0, n_0, y, item, total, tie, seed, q, spare_keys, spare_items, ranks)
+    _sort_group(1, n - n_0, y, item, total, tie, seed, q, spare_keys, spare_items, ranks)
     f, e, size = _plain_sort(n, y, item, total, steps, chains, seed, q)
 
     one, theta, lam, best, proved = 0, 1.0, 0.0, f, True
     if n_0 < n:
-        everything, tail = sums[0, n], sums[0, n] - sums[0, n - 1]
+        everything = sums[0, n]
         tolerance = 2e-15 * everything
         # what a group must have at least: its own lower bound, or what the other's upper bound leaves over
         need_0 = max(lower[q, code], everything - upper[q, other])
         need_1 = max(lower[q, other], everything - upper[q, code])
-        e_0, e_1 = e + tail * n_0, everything - (e + tail * n_0)
+        e_0 = e + v[n - 1] * n_0
+        e_1 = everything - e_0
         if e_0 < need_0 - tolerance or e_1 < need_1 - tolerance:
             need, n_one = need_0, n_0
             if e_0 >= need_0 - tolerance:
                 one, need, n_one = 1, need_1, n - n_0
                 code, other = other, code
-                e, size = e_1 - tail * n_one, n * (n - 1) // 2 - size
+                e, size = e_1 - v[n - 1] * n_one, n * (n - 1) // 2 - size
                 for j in range(n + 1):
                     chains[_FLOOR, j] = j - chains[_FLOOR, j]
             theta, lam, best, proved = _raise_exposure(
-                need - tail * n_one,
-                tolerance,
-                f,
-                e,
-                size,
-                n,
-                n_one,
-                one,
-                1 - one,
-                y,
-                total,
-                steps,
-                chains,
-                values,
+                need - v[n - 1] * n_one, tolerance, f, e, size, n, n_one, one, 1 - one, y, total, steps, chains, values
             )
-            if lower[q, code] >= everything - upper[q, other]:
+            if lower[q, code] >= everything - upper[q, other] - tolerance:
                 multipliers[q, code] = lam * spread
             else:
                 multipliers[q, other] = -lam * spread
@@ -428,25 +394,9 @@ def _solve_query(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _solve_share(
-    share,
-    shares,
-    scores,
-    codes,
-    offsets,
-    queries,
-    lower,
-    upper,
-    v,
-    w,
-    seed,
-    rankings,
-    probabilities,
-    counts,
-    multipliers,
-    weight,
-    bound,
-    status,
-):
+    share, shares, scores, codes, offsets, queries, lower, upper, v, w, seed, rankings, probabilities,
+    counts, multipliers, weight, bound, status,
+):  # fmt: skip
     """Solve every `shares`-th block of queries in memory that is allocated once."""
     m = len(v) + 3
     sums, steps = np.zeros((2, m)), np.zeros((3, m))
@@ -459,58 +409,68 @@ def _solve_share(
             steps[_RATIO, j] = dv / dw if dv < _STEEP * dw else _STEEP
     y, total, tie, values = np.empty((2, m)), np.empty((2, m)), np.empty((2, m)), np.empty((2, m))
     item, chains = np.empty((2, m), np.int32), np.empty((7, m), np.int32)
-    spare_keys, spare_items = np.empty(m), np.empty(m, np.int32)
+    spare_keys, spare_items, ranks = np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32)
     for block in range(share * _BLOCK, len(queries), shares * _BLOCK):
         for i in range(block, min(block + _BLOCK, len(queries))):
             _solve_query(
-                queries[i],
-                scores,
-                codes,
-                offsets,
-                lower,
-                upper,
-                w,
-                sums,
-                seed,
-                rankings,
-                probabilities,
-                counts,
-                multipliers,
-                weight,
-                bound,
-                status,
-                y,
-                item,
-                total,
-                tie,
-                steps,
-                chains,
-                values,
-                spare_keys,
-                spare_items,
-            )
+                queries[i], scores, codes, offsets, lower, upper, v, w, sums, seed, rankings, probabilities,
+                counts, multipliers, weight, bound, status, y, item, total, tie, steps, chains, values,
+                spare_keys, spare_items, ranks,
+            )  # fmt: skip
 
 
 @njit(parallel=True, cache=True, nogil=True, error_model="numpy")
 def solve(
-    scores,
-    codes,
-    offsets,
-    queries,
-    lower,
-    upper,
-    v,
-    w,
-    seed,
-    warm,
-    rankings,
-    probabilities,
-    counts,
-    multipliers,
-    weight,
-    bound,
-    status,
-):
+    scores: NDArray[np.float64],
+    codes: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    queries: NDArray[np.int64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    v: NDArray[np.float64],
+    w: NDArray[np.float64],
+    seed: np.uint64,
+    warm: bool,
+    rankings: NDArray[np.int32],
+    probabilities: NDArray[np.float64],
+    counts: NDArray[np.int32],
+    multipliers: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    bound: NDArray[np.float64],
+    status: NDArray[np.int8],
+) -> None:
+    """Solve the queries named in `queries`, in each of which one or two groups are present, in parallel.
+
+    Parameters
+    ----------
+    scores, codes, offsets
+        Flat lists, none empty: query ``q`` is ``offsets[q]:offsets[q + 1]``, with finite scores and group codes.
+    queries
+        The queries to solve; nothing is written for the others.
+    lower, upper
+        Bounds on the total exposure of each group, query x group, feasible up to rounding; infinite ones are no bounds,
+        those of absent groups are not read.
+    v, w
+        Nonincreasing position bias and discount, as long as the longest list or longer.
+    seed
+        Of the lots that order equal scores: with the query's and the item's index it fixes them.
+    warm
+        Not used: the search needs no start. Here for the signature that all kernels share.
+    rankings
+        Out: ranking ``r`` of query ``q`` is ``rankings[r, offsets[q]:offsets[q + 1]]``, indices within the list from
+        the top down. With no rows none are written, for those who only need `weight`.
+    probabilities, counts
+        Out: the probabilities of the query's 1 or 2 rankings (0 for the rest), and how many there are.
+    multipliers
+        Out: what a unit of exposure costs, on the one row that binds: positive on a lower bound, negative on an upper
+        one, ``d utility / d bound = -multiplier``; 0 where a bound costs nothing.
+    weight
+        Out: expected discount of each item, ``(Pi w)_i``.
+    bound
+        Out: upper bound on the utility that the multipliers prove.
+    status
+        Out: 0 if bound and utility agree, 1 if the query was given up.
+    """
     shares = min(_SHARES, (len(queries) + _BLOCK - 1) // _BLOCK)
     for share in prange(shares):
         _solve_share(
