@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from spofr_core.errors import ConfigError
 from spofr_core.policy.expectation import expectation
@@ -32,9 +33,11 @@ class Workspace:
     ----------
     lists : PreparedLists
         The lists that this workspace belongs to. Their bounds may be exchanged (assign to `lists`), their items not.
+    keep_rankings : bool
+        False where only `weight` is wanted: the kernel for one and two groups then writes no rankings.
     """
 
-    def __init__(self, lists: PreparedLists) -> None:
+    def __init__(self, lists: PreparedLists, *, keep_rankings: bool = True) -> None:
         n_lists, n_rankings = len(lists), lists.max_rankings
         self.lists = lists
         self.rankings = np.zeros((n_rankings, lists.n_items), dtype=np.int32)
@@ -44,6 +47,7 @@ class Workspace:
         self.weight = np.zeros(lists.n_items)
         self.bound = np.zeros(n_lists)
         self.status = np.zeros(n_lists, dtype=np.int8)
+        self._rankings_of_few = self.rankings if keep_rankings else self.rankings[:0]
         self._many = lists.n_present > 2
         self._all = (np.flatnonzero(~self._many), np.flatnonzero(self._many))
 
@@ -69,15 +73,22 @@ class Workspace:
             is_many = self._many[queries]
             few, many = queries[~is_many], queries[is_many]
         if len(few):
-            self._call(two_groups.solve, scores, few, seed, enough=1_000)
+            self._call(two_groups.solve, scores, few, seed, self._rankings_of_few, enough=1_000)
         if len(many):
-            self._call(many_groups.solve, scores, many, seed, enough=100)
+            self._call(many_groups.solve, scores, many, seed, self.rankings, enough=100)
         if queries is None:
             return np.flatnonzero(self.status)
         return np.asarray(queries[self.status[queries] != 0])
 
     def _call(
-        self, kernel: Callable[..., None], scores: FloatArray, queries: IntArray, seed: int, *, enough: int
+        self,
+        kernel: Callable[..., None],
+        scores: FloatArray,
+        queries: IntArray,
+        seed: int,
+        rankings: npt.NDArray[np.int32],
+        *,
+        enough: int,
     ) -> None:
         lists = self.lists
         work = 0 if len(queries) == 1 else len(queries) * len(lists.v)
@@ -93,7 +104,7 @@ class Workspace:
                 lists.w,
                 np.uint64(seed),
                 True,  # a list with a count of 0 has no last solution and starts cold
-                self.rankings,
+                rankings,
                 self.probabilities,
                 self.counts,
                 self.multipliers,

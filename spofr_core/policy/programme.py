@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from spofr_core.errors import ConfigError, DataError, InfeasibleFairness
 from spofr_core.fairness import (
@@ -233,8 +234,8 @@ class Programme:
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", checked_scores(self.scores, self.lists))
         object.__setattr__(self, "constraints", tuple(self.constraints))
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or self.seed < 0:
-            raise ConfigError(f"'seed' is {self.seed!r}; give an integer >= 0.")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**64:
+            raise ConfigError(f"'seed' is {self.seed!r}; give an integer from 0 to 2^64 - 1.")
         if self.constraints and len(self.lists) != 1:
             raise ConfigError("Constraints of one's own are for one list at a time: call fair_policy for each list.")
         for constraint in self.constraints:
@@ -285,7 +286,7 @@ def group_codes(
     if group_names is not None:
         return _checked_codes(labels, tuple(str(name) for name in group_names))
     if labels.dtype.kind not in "biuSU":
-        missing = np.array([label is None or label != label for label in labels.tolist()], dtype=bool)
+        missing = pd.isna(labels)
         if missing.any():
             raise DataError(
                 f"The group of item {int(np.argmax(missing))} is missing; give every item a group.", column="groups"

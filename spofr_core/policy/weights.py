@@ -41,7 +41,7 @@ class WeightSolver:
 
     def __init__(self, lists: PreparedLists) -> None:
         self.lists = lists
-        self._workspace = Workspace(lists)
+        self._workspace = Workspace(lists, keep_rankings=False)
         self._glop: GlopSolver | None = None
         self._scores = np.zeros(lists.n_items)
 

@@ -4,6 +4,7 @@ import dataclasses
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -311,6 +312,7 @@ def test_lists_the_kernels_fail_on_go_to_glop_and_say_so(monkeypatch: pytest.Mon
         ({"scores": ["a"] * 6}, DataError, "not a number"),
         ({"scores": [np.inf] * 6}, DataError, "item 0 is inf"),
         ({"groups": ["a", None, "b", "b", "b", "b"]}, DataError, "group of item 1 is missing"),
+        ({"groups": pd.array(["a", None, "b", "b", "b", "b"])}, DataError, "group of item 1 is missing"),
         ({"groups": [[1], [2]]}, DataError, "one label per item"),
         ({"groups": []}, DataError, "at least one item"),
         ({"fairness": 0.05}, ConfigError, "must be a Fairness"),
