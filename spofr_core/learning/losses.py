@@ -49,11 +49,22 @@ class ListNet(Loss):
 
     loss = - sum_i y_i log softmax(yhat)_i. With inverse-propensity labels this is an unbiased estimate of the same loss
     under the true labels. At its optimum the softmax is proportional to the expected labels of the list.
+
+    Parameters
+    ----------
+    per_list : bool
+        Divide by the sum of the list's labels, so that all lists weigh the same, whatever their labels. With
+        inverse-propensity labels that gives up unbiasedness for a smaller variance.
     """
+
+    def __init__(self, *, per_list: bool = False) -> None:
+        self._per_list = per_list
 
     def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Mean over the lists of the batch."""
         matrix, labels = batch.score_matrix(scores), batch.matrix(batch.labels).to(scores.dtype)
+        if self._per_list:
+            labels = labels / labels.sum(dim=1, keepdim=True)
         return torch.nn.functional.cross_entropy(matrix, labels, reduction="sum") / len(batch)
 
 

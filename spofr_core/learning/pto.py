@@ -30,6 +30,7 @@ class PredictThenOptimizeSettings(TrainingSettings):
 
     scorer: Literal["listnet", "logistic"] = "listnet"
     estimates: Literal["probabilities", "scores"] = "probabilities"
+    weighting: Literal["labels", "lists"] = "labels"
 
 
 class PredictThenOptimize(ProgrammeEstimator):
@@ -53,7 +54,7 @@ class PredictThenOptimize(ProgrammeEstimator):
     def _stages(self, lists: Lists) -> list[Stage]:
         if self.settings.scorer == "logistic":
             return [self._stage("logistic", Logistic(), lists)]
-        return [self._stage("listnet", ListNet(), self._teaching(lists))]
+        return [self._stage("listnet", ListNet(per_list=self.settings.weighting == "lists"), self._teaching(lists))]
 
     def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
         if self.settings.estimates == "scores":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Sequence
@@ -130,7 +131,8 @@ class Trainer:
             self._at.stopped = "callback"
         if self._validator is not None:
             self._network.load_state_dict(self._best)
-        self._tell("end")
+        with contextlib.suppress(StopTraining):
+            self._tell("end")
         at = self._at
         best: dict[str, Any] = next((m for m in reversed(self._history) if m["step"] == at.best_step), {})
         return Outcome(at.stopped, at.epoch, at.step, at.best_step, self._elapsed(), best, self._history)

@@ -108,9 +108,9 @@ class Validator:
         sizes = np.where(self._terms.constrained, np.abs(self._terms.violations(exposure)), 0.0)
         excess = np.where(self._terms.constrained, sizes - self._terms.delta, -np.inf)
         worst = sizes.max(axis=1)[applicable]
-        share = self._share[applicable] / self._share[applicable].sum()
+        weights = self._lists.weights[applicable]
         fair = excess.max(axis=1)[applicable] <= TOLERANCE
-        return float(share @ worst), float(worst.max()), float(share @ fair)
+        return float(weights @ worst / weights.sum()), float(worst.max()), float(weights @ fair / weights.sum())
 
 
 def score_spread(scores: FloatArray, offsets: NDArray[np.int64]) -> tuple[float, float, float]:
