@@ -223,7 +223,7 @@ def tolerance(problem: Problem) -> float:
     return float((1e-9 * np.ptp(problem.scores) + 1e-14 * np.abs(problem.scores).max()) * discount)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems(), st.integers(0, 2**64 - 1))
 def test_optimum_is_that_of_highs(problem: Problem, seed: int) -> None:
     answer = solve(problem, seed)

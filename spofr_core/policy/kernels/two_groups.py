@@ -293,7 +293,8 @@ def _raise_exposure(target, tolerance, f_low, e_low, size_low, n, n_one, one, tw
             for j in range(1, n):
                 chains[_CEILING, j] = chains[_CHAIN, j]
             f_high, e_high, size_high = f, e, size
-    theta = min(max((e_high - target) / (e_high - e_low), 0.0), 1.0)
+    # a second ranking is not worth its while for less exposure than rounding moves
+    theta = (e_high - target) / (e_high - e_low) if e_high - target > tolerance else 0.0
     if f_low - f_high <= 1e-14 * scale:  # rankings of equal utility: the bound costs nothing
         return theta, 0.0, f_plain, proved
     return theta, lam, f_high + lam * (e_high - target) + excess, proved
@@ -382,8 +383,7 @@ def _solve_query(
         probabilities[q, r] = 0.0
     counts[q] = 0
     for chain, probability in ((_FLOOR, theta), (_CEILING, 1.0 - theta)):
-        if probability > 1e-15:
-            probability = probability if probability < 1.0 - 1e-15 else 1.0
+        if probability > 0.0:
             _write(chain, probability, counts[q], one, 1 - one, n, start, w, item, chains, rankings, weight)
             probabilities[q, counts[q]] = probability
             counts[q] += 1
