@@ -111,8 +111,8 @@ def _wizard(file: Any) -> None:
         st.caption("The first five rows:")
         show_table(preview.head.head(5), "First five rows of the file")
         mapping = _mapping(preview)
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            pressed = st.button("Audit this data", type="primary", icon=":material/balance:")
+        _encoding()
+        pressed = st.button("Audit this data", type="primary", icon=":material/balance:")
         if preview.notes:
             st.caption("Guessed: " + " ".join(markdown(note) for note in preview.notes))
         if pressed:
@@ -137,8 +137,10 @@ def _refused(error: SpofrError) -> None:
 
 def _preview(file: Any, encoding: str | None) -> TablePreview:
     """Remembered with the file in this session: every touch of a select box runs the page again."""
-    key = ("preview", file.file_id, encoding)
+    key = (file.file_id, encoding)
     if st.session_state.get("preview-key") != key:
+        for choice in [name for name in st.session_state if str(name).startswith("map-") and name != "map-encoding"]:
+            del st.session_state[choice]  # what was chosen for another file means nothing for this one
         st.session_state["preview"] = preview_table(file, encoding=encoding, limits=LIMITS)
         st.session_state["preview-key"] = key
     return st.session_state["preview"]

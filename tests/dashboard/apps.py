@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from typing import Any
 
@@ -18,7 +19,10 @@ def _script(name: str) -> None:
     """What `dashboard/app.py` does for one page, without the menu."""
     from importlib import import_module
 
+    import streamlit as st
+
     from dashboard.elements import told
+    from dashboard.navigation import pages
     from dashboard.sidebar import settle, sidebar
     from dashboard.sources import loaded
     from dashboard.state import write_address
@@ -29,6 +33,7 @@ def _script(name: str) -> None:
         settle(source)
         sidebar(source)
 
+    st.navigation(pages(), position="hidden")  # so that a page may send the reader to another one
     controls()
     import_module(f"dashboard.views.{name}").page()
     write_address()
@@ -60,7 +65,7 @@ def titles(app: AppTest) -> list[str]:
 
 def plain(text: str) -> str:
     """Markdown of escaped text, read back."""
-    return "".join(text[k] for k in range(len(text)) if text[k] != "\\" or (k and text[k - 1] == "\\"))
+    return re.sub(r"\\(.)", r"\1", text)
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:
