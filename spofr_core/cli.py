@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spofr_core import cli_learning
+from spofr_core.cli_learning import register as register_learning
 from spofr_core.cli_options import DataOptions, FairnessOptions, with_options
 from spofr_core.errors import ConfigError, SpofrError
 
@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 bench_app = typer.Typer(help="Measured ratios, side by side in one run.", no_args_is_help=True)
 app.add_typer(bench_app, name="bench")
-cli_learning.register(app)
+register_learning(app)
 
 JsonOption = Annotated[
     str | None, typer.Option("--json", help="Write the summary as JSON to this file; '-' is stdout.")

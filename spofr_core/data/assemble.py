@@ -47,25 +47,23 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
     for role in parsed.numbers:
         _check_numbers(parsed, role)
     _check_features(parsed)
-    rows = np.arange(len(parsed.query_codes), dtype=np.int64)  # of the source, for messages
     if parsed.item_ids is None:
-        parsed.item_ids = rows + 1
+        parsed.item_ids = np.arange(1, len(parsed.query_codes) + 1, dtype=np.int64)
         parsed.notes.append("There is no item column: the items are called by their row number.")
     _check_missing_groups(parsed)
     grouping = resolve_missing(parsed.grouping, limits)
     parsed.notes.extend(grouping.notes)
     keep, excluded = _exclude(grouping.codes, parsed)
-    if keep is not None:
-        rows = rows[keep]
     query_codes, query_ids = _present_queries(parsed, keep, excluded)
     offsets, order = offsets_of(query_codes, len(query_ids))
+    # Rows of the source in the order of the dataset; None where they are the same.
+    rows = None if keep is None else np.flatnonzero(keep)
     if order is not None:
-        rows = rows[order]
+        rows = order if rows is None else rows[order]
         query_codes = query_codes[order]
-    everything = keep is None and order is None
 
     def pick(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return array if everything else array[rows]
+        return array if rows is None else array[rows]
 
     item_ids = pick(parsed.item_ids)
     lengths = np.diff(offsets)
@@ -200,13 +198,14 @@ def _check_duplicates(
     item_ids: npt.NDArray[Any],
     query_codes: npt.NDArray[np.integer[Any]],
     query_ids: npt.NDArray[Any],
-    rows: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64] | None,
 ) -> None:
     duplicated = has_duplicates(item_ids, query_codes)
     if duplicated is None:
         return
-    first = int(np.flatnonzero(duplicated)[np.argmin(rows[duplicated])])
-    line = parsed.line_of(int(rows[first]))
+    places = np.flatnonzero(duplicated)
+    first = int(places[0] if rows is None else places[np.argmin(rows[places])])
+    line = parsed.line_of(first if rows is None else int(rows[first]))
     column = parsed.columns.get("item", "item")
     raise DataError(
         f"Item {_shown(item_ids[first])} occurs twice in query {_shown(query_ids[query_codes[first]])}: column "

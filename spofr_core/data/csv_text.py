@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -72,7 +72,7 @@ class CsvTable:
         self._decimal, self._limits = decimal, limits
         self._delimiter = self._find_delimiter(head, delimiter, raw.suffix)
         # Line breaks inside quotes cost parallel parsing, so they are allowed for only where quotes occur.
-        self._quoted = bool(np.any(np.frombuffer(self._text, dtype=np.uint8) == ord('"')))
+        self._quoted = re.search(b'"', memoryview(self._text)) is not None
         self.names: Sequence[str] = [name.strip() for name in next(self._records(head))]
         self._block_size = max(1 << 20, 16 * len(head.splitlines()[0]))  # rows of very wide tables must fit
 

@@ -13,7 +13,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write `frame` as UTF-8 CSV, whole or not at all, with formula prefixes in text cells neutralised by an apostrophe."""
+    """Write `frame` as UTF-8 CSV, whole or not at all; an apostrophe neutralises formula prefixes in text cells."""
     safe = frame.copy(deep=False)
     safe.columns = [neutralise(str(name)) for name in frame.columns]
     for name in safe.columns:

@@ -41,16 +41,19 @@ def factorize(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]
     """Codes in order of first appearance, and the distinct values. Missing values get the code -1."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    column = column.unify_dictionaries()
     if column.num_chunks == 0:
         return np.zeros(0, dtype=np.int32), pa.array([], type=column.type.value_type)
+    # Every chunk has a dictionary of its own; only these are brought together, never the rows.
+    merged = pa.concat_arrays([chunk.dictionary for chunk in column.chunks]).dictionary_encode()
+    code_of = np.append(np.asarray(merged.indices, dtype=np.int32), np.int32(-1))
     codes = np.empty(len(column), dtype=np.int32)
-    first = 0
+    first = known = 0
     for chunk in column.chunks:
-        indices = chunk.indices.fill_null(-1) if chunk.indices.null_count else chunk.indices
-        codes[first : first + len(chunk)] = indices
-        first += len(chunk)
-    return codes, column.chunk(column.num_chunks - 1).dictionary
+        missing = len(code_of) - 1 - known
+        indices = chunk.indices.fill_null(missing) if chunk.indices.null_count else chunk.indices
+        codes[first : first + len(chunk)] = code_of[known:][np.asarray(indices)]
+        first, known = first + len(chunk), known + len(chunk.dictionary)
+    return codes, merged.dictionary
 
 
 def has_duplicates(ids: IdArray, query_codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_] | None:
@@ -60,7 +63,9 @@ def has_duplicates(ids: IdArray, query_codes: npt.NDArray[np.integer[Any]]) -> n
     ids themselves compared.
     """
     keys = _hashes(ids)
-    keys ^= (query_codes.astype(np.uint64) + np.uint64(1)) * _MULTIPLIER
+    for first in range(0, len(keys), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        keys[block] ^= (query_codes[block].astype(np.uint64) + np.uint64(1)) * _MULTIPLIER
     _mix(keys)
     keys.sort()
     if not np.any(keys[1:] == keys[:-1]):

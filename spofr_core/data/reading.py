@@ -190,7 +190,11 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     columns = _read(table, requests)
     if len(columns[mapping["query"], "coded"]) == 0:
         raise no_rows(table.name)
-    codes, values = factorize(columns[mapping["query"], "coded"])
+    coded = columns[mapping["query"], "coded"]
+    if mapping["query"] not in spec.columns:
+        del columns[mapping["query"], "coded"]
+    codes, values = factorize(coded)
+    del coded
     query_ids = to_ids(pa.chunked_array([values]))
     _refuse_empty_ids(codes, query_ids, mapping["query"], "query", table)
     item_ids = _item_ids(columns, mapping, table)

@@ -27,10 +27,10 @@ def offsets_of(codes: npt.NDArray[np.integer[Any]], n_queries: int) -> tuple[Int
     order : array of shape (N,) or None
         Row order to apply; None when the rows are contiguous already.
     """
+    if codes.size < 2 or bool(np.all(codes[1:] >= codes[:-1])):
+        return np.searchsorted(codes, np.arange(n_queries + 1, dtype=codes.dtype)).astype(np.int64), None
     offsets = np.zeros(n_queries + 1, dtype=np.int64)
     np.cumsum(np.bincount(codes, minlength=n_queries), out=offsets[1:])
-    if codes.size < 2 or bool(np.all(codes[1:] >= codes[:-1])):
-        return offsets, None
     return offsets, np.argsort(codes, kind="stable").astype(np.int64, copy=False)
 
 
