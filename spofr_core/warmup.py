@@ -1,0 +1,30 @@
+"""Compile every numba kernel once: the cache beside the source serves all later processes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spofr_core.data import RankingDataset
+from spofr_core.evaluation import audit, repair_ranking
+from spofr_core.fairness import Fairness
+
+
+def compile_kernels() -> None:
+    """Run an audit and a repair of a handful of items with two and with three groups."""
+    for names in (("a", "b"), ("a", "b", "c")):
+        n = 2 * len(names)
+        data = RankingDataset(
+            query_ids=np.array(["q"]),
+            offsets=np.array([0, n]),
+            item_ids=np.arange(n),
+            groups=np.arange(n, dtype=np.int32) % len(names),
+            group_names=names,
+            relevance=np.arange(n, dtype=np.float64),
+            score=np.arange(n, dtype=np.float64),
+        )
+        audit(data, Fairness(delta=0.0, notion="merit", merits=dict.fromkeys(names, 1.0))).to_json()
+        repair_ranking(data, Fairness(delta=0.0)).policies[0].certificate  # noqa: B018 (computed when asked for)
+
+
+if __name__ == "__main__":
+    compile_kernels()
