@@ -218,27 +218,9 @@ def test_results_have_the_columns_that_were_promised(store):
         else:
             claim.finish(output(place))
     frame = collect(store)
-    assert list(frame.columns) == [
-        "run",
-        "dataset",
-        "method",
-        "delta",
-        "penalty",
-        "groups",
-        "notion",
-        "clicks",
-        "seed",
-        "dcg",
-        "ideal_dcg",
-        "ndcg",
-        "violation_mean",
-        "violation_max",
-        "violation_signed_mean",
-        "fair_share",
-        "seconds",
-        "epochs",
-        "status",
-    ]
+    promised = ["run", "dataset", "method", "delta", "penalty", "groups", "notion", "clicks", "seed"]
+    promised += ["dcg", "ideal_dcg", "ndcg", "violation_mean", "violation_max", "violation_signed_mean", "fair_share"]
+    assert list(frame.columns) == [*promised, "seconds", "epochs", "status"]
     assert sorted(frame["status"]) == ["done", "done", "failed"]
     assert frame[frame["status"] == "failed"]["dcg"].isna().all()
     assert frame["clicks"].isna().all()
