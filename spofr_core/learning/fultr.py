@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -15,9 +14,9 @@ from spofr_core.learning.config import TrainingSettings
 from spofr_core.learning.decisions import Decision, PlainSort
 from spofr_core.learning.estimator import Estimator, refuse_fairness
 from spofr_core.learning.lists import Batch, Lists
-from spofr_core.learning.losses import Loss, State
+from spofr_core.learning.losses import DirectLoss, State
 from spofr_core.learning.plackett_luce import PlackettLucePolicies, reinforce
-from spofr_core.learning.spo import RowsOfBatch, with_gradient
+from spofr_core.learning.spo import RowsOfBatch
 from spofr_core.learning.training import Stage
 from spofr_core.learning.validation import Penalty
 
@@ -140,7 +139,7 @@ class Pairs:
         return prices
 
 
-class PolicyGradient(Loss):
+class PolicyGradient(DirectLoss):
     """Minus the objective of `FULTR`, with its REINFORCE gradient.
 
     The squared mean over all lists has the gradient 2 lambda Dbar_gh dE[D_gh], with Dbar_gh a running mean over recent
@@ -168,10 +167,9 @@ class PolicyGradient(Loss):
         """Let the policy become more decided."""
         self._entropy *= self._settings.entropy_decay
 
-    def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Mean over the lists of the batch."""
+    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+        """Sum over the lists of the batch, and the estimate of its gradient."""
         s = self._settings
-        current = scores.detach().numpy().astype(np.float64)
         labels = batch.labels.numpy().astype(np.float64)
         codes = self._rows.take(self._codes, batch)
         counts, present = self._pairs.counts[batch.queries], self._pairs.present[batch.queries]
@@ -180,7 +178,7 @@ class PolicyGradient(Loss):
         costs = per_item[np.repeat(np.arange(len(batch)), lengths), codes]
         self._draw += 1
         gradient, reward, exposure = reinforce(
-            current,
+            scores,
             labels,
             costs,
             codes,
@@ -194,10 +192,10 @@ class PolicyGradient(Loss):
         self._remember(exposure / np.maximum(counts, 1), present)
         value = -float(reward.sum())
         if self._entropy > 0:
-            entropy, slope = top_one_entropy(current, batch.offsets)
+            entropy, slope = top_one_entropy(scores, batch.offsets)
             value -= self._entropy * entropy
             gradient += self._entropy * slope
-        return with_gradient(scores, value / len(batch), -gradient / len(batch))
+        return value, -gradient
 
     def disparities(self) -> FloatArray:
         """The running mean of each D_gh; 0 before the first batch."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from spofr_core.learning.lists import Batch
 
+FloatArray = NDArray[np.float64]
 State = dict[str, NDArray[Any]]
 
 
@@ -27,6 +29,12 @@ class Loss(ABC):
     def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Mean over the lists of the batch."""
 
+    def backward(self, scores: torch.Tensor, batch: Batch) -> float:
+        """Add the gradient of the loss to the network behind `scores`; returns the loss."""
+        loss = self(scores, batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss.item()
+
     def start_epoch(self, seed: int) -> None:
         """Seed whatever is sampled in the coming epoch."""
         return
@@ -42,6 +50,43 @@ class Loss(ABC):
     def restore(self, state: State) -> None:
         """Continue from `state`."""
         return
+
+
+class DirectLoss(Loss):
+    """A loss whose gradient in the scores comes with its value, from compiled code instead of recorded operations."""
+
+    @abstractmethod
+    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+        """Sum over the lists of the batch, and its gradient in the flat scores."""
+
+    def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Mean over the lists of the batch, as a node that autograd can go through."""
+        value, gradient = self.value_and_gradient(scores.detach().numpy().astype(np.float64), batch)
+        return _GivenGradient.apply(  # type: ignore[no-untyped-call, no-any-return]
+            scores, value / len(batch), gradient / len(batch)
+        )
+
+    def backward(self, scores: torch.Tensor, batch: Batch) -> float:
+        """The same without the node: the gradient is handed straight to the network."""
+        value, gradient = self.value_and_gradient(scores.detach().numpy().astype(np.float64), batch)
+        gradient /= len(batch)
+        scores.backward(torch.from_numpy(gradient).to(scores.dtype))  # type: ignore[no-untyped-call]
+        return value / len(batch)
+
+
+class _GivenGradient(torch.autograd.Function):
+    """A number whose gradient in the scores is known: computed once, in the forward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: torch.Tensor, value: float, gradient: FloatArray) -> torch.Tensor:
+        """Return `value`; keep `gradient`."""
+        ctx.gradient = torch.from_numpy(gradient).to(scores.dtype)
+        return scores.new_tensor(value)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        """Hand `gradient` on."""
+        return upstream[0] * ctx.gradient, None, None
 
 
 class ListNet(Loss):

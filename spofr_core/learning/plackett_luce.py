@@ -10,6 +10,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from spofr_core.errors import DataError
+from spofr_core.policy.threads import threads_for
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -246,5 +247,8 @@ def reinforce(
     """
     n_lists = len(offsets) - 1
     gradient, reward, exposure = np.zeros(len(scores)), np.zeros(n_lists), np.zeros((n_lists, n_groups))
-    _reinforce_lists(scores, gains, costs, codes, offsets, v, w, samples, np.uint64(seed), gradient, reward, exposure)
+    with threads_for(len(scores) * samples, enough=20_000):
+        _reinforce_lists(
+            scores, gains, costs, codes, offsets, v, w, samples, np.uint64(seed), gradient, reward, exposure
+        )
     return gradient, reward, exposure

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from spofr_core.learning.lists import Batch, Lists
-from spofr_core.learning.losses import Loss, State
+from spofr_core.learning.losses import DirectLoss, State
 from spofr_core.policy import PreparedLists, WeightSolver
+from spofr_core.policy.threads import threads_for
 
 FloatArray = NDArray[np.float64]
-
-
-class _GivenGradient(torch.autograd.Function):
-    """A number whose gradient in the scores is known: computed once, in the forward pass."""
-
-    @staticmethod
-    def forward(ctx: Any, scores: torch.Tensor, value: float, gradient: FloatArray) -> torch.Tensor:
-        """Return `value`; keep `gradient`."""
-        ctx.gradient = torch.from_numpy(gradient).to(scores.dtype)
-        return scores.new_tensor(value)
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        """Hand `gradient` on."""
-        return upstream[0] * ctx.gradient, None, None
-
-
-def with_gradient(scores: torch.Tensor, value: float, gradient: FloatArray) -> torch.Tensor:
-    """A scalar tensor of this value whose gradient in `scores` is `gradient`."""
-    return _GivenGradient.apply(scores, value, gradient)  # type: ignore[no-untyped-call, no-any-return]
 
 
 def spo_plus(scores: FloatArray, labels: FloatArray, worth: FloatArray, ideal: FloatArray) -> tuple[float, FloatArray]:
@@ -59,7 +40,7 @@ def spo_plus(scores: FloatArray, labels: FloatArray, worth: FloatArray, ideal: F
     return value, 2.0 * difference
 
 
-class SPOPlus(Loss):
+class SPOPlus(DirectLoss):
     """The loss of the SPOFR paper, through the exact solver.
 
     Parameters
@@ -75,25 +56,22 @@ class SPOPlus(Loss):
     """
 
     def __init__(self, lists: Lists, programme: PreparedLists, *, ties: str = "random", seed: int = 0) -> None:
-        self._solver = WeightSolver(programme)
-        self._by_scores = WeightSolver(programme) if ties == "scores" else None
-        self._seed = seed
+        self._solver = BatchSolver(programme, seed)
+        self._by_scores = BatchSolver(programme, seed) if ties == "scores" else None
         labels = lists.labels.numpy().astype(np.float64)
         self._ideal = WeightSolver(programme)(labels, seed=seed)
         self._rows = RowsOfBatch(lists)
 
-    def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Mean over the lists of the batch."""
-        current = scores.detach().numpy().astype(np.float64)
+    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+        """Sum over the lists of the batch, and a subgradient."""
         labels = batch.labels.numpy().astype(np.float64)
-        worth = self._solver(2.0 * current - labels, seed=self._seed, queries=batch.queries)
-        value, gradient = spo_plus(current, labels, worth, self._ideal_of(current, labels, batch))
-        return with_gradient(scores, value / len(batch), gradient / len(batch))
+        worth = self._solver(2.0 * scores - labels, batch)
+        return spo_plus(scores, labels, worth, self._ideal_of(scores, labels, batch))
 
-    def _ideal_of(self, current: FloatArray, labels: FloatArray, batch: Batch) -> FloatArray:
+    def _ideal_of(self, scores: FloatArray, labels: FloatArray, batch: Batch) -> FloatArray:
         if self._by_scores is None:
             return self._rows.take(self._ideal, batch)
-        return self._by_scores(tie_broken(labels, current, batch.offsets), seed=self._seed, queries=batch.queries)
+        return self._by_scores(tie_broken(labels, scores, batch.offsets), batch)
 
     def state(self) -> State:
         """Where the solvers start from."""
@@ -104,7 +82,7 @@ class SPOPlus(Loss):
         _restore_solvers({"solver": self._solver, "by_scores": self._by_scores}, state)
 
 
-class FenchelYoung(Loss):
+class FenchelYoung(DirectLoss):
     """Perturbed Fenchel-Young loss through the same programme.
 
     With F(c) = max_Pi c' Pi w and Z standard normal,
@@ -136,8 +114,8 @@ class FenchelYoung(Loss):
         target: str = "policy",
         seed: int = 0,
     ) -> None:
-        self._solver = WeightSolver(programme)
-        self._sigma, self._draws, self._seed = sigma, draws, seed
+        self._solver = BatchSolver(programme, seed)
+        self._sigma, self._draws = sigma, draws
         self._rng = np.random.default_rng(seed)
         self._rows = RowsOfBatch(lists)
         labels = lists.labels.numpy().astype(np.float64)
@@ -151,17 +129,16 @@ class FenchelYoung(Loss):
         """Seed the perturbations."""
         self._rng = np.random.default_rng(seed)
 
-    def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Mean over the lists of the batch."""
-        current = scores.detach().numpy().astype(np.float64)
+    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+        """Sum over the lists of the batch, and its gradient."""
         target = self._rows.take(self._target, batch)
-        mean_worth, value = np.zeros_like(current), -float(current @ target)
+        mean_worth, value = np.zeros_like(scores), -float(scores @ target)
         for _ in range(self._draws):
-            perturbed = current + self._sigma * self._rng.standard_normal(len(current))
-            worth = self._solver(perturbed, seed=self._seed, queries=batch.queries)
+            perturbed = scores + self._sigma * self._rng.standard_normal(len(scores))
+            worth = self._solver(perturbed, batch)
             mean_worth += worth / self._draws
             value += float(perturbed @ worth) / self._draws
-        return with_gradient(scores, value / len(batch), (mean_worth - target) / len(batch))
+        return value, mean_worth - target
 
     def state(self) -> State:
         """Where the solver starts from."""
@@ -197,7 +174,29 @@ class RowsOfBatch:
         return np.asarray(flat[np.arange(batch.offsets[-1]) + shift])
 
 
-def _solver_state(solvers: dict[str, WeightSolver | None]) -> State:
+class BatchSolver:
+    """Pi w of the lists of a batch, for the scores of each step."""
+
+    def __init__(self, programme: PreparedLists, seed: int) -> None:
+        self._solver = WeightSolver(programme)
+        self._seed = seed
+        self._easy = bool(np.all(programme.n_present <= 2))
+
+    def __call__(self, scores: FloatArray, batch: Batch) -> FloatArray:
+        """Solve; a batch that one thread solves in less than a millisecond stays on one."""
+        with threads_for(len(scores) if self._easy else sys.maxsize, enough=20_000):
+            return self._solver(scores, seed=self._seed, queries=batch.queries)
+
+    def state(self) -> State:
+        """Where the next solution starts from."""
+        return self._solver.state()
+
+    def restore(self, state: State) -> None:
+        """Continue from `state`."""
+        self._solver.restore(state)
+
+
+def _solver_state(solvers: dict[str, BatchSolver | None]) -> State:
     return {
         f"{name}.{key}": array
         for name, solver in solvers.items()
@@ -206,7 +205,7 @@ def _solver_state(solvers: dict[str, WeightSolver | None]) -> State:
     }
 
 
-def _restore_solvers(solvers: dict[str, WeightSolver | None], state: State) -> None:
+def _restore_solvers(solvers: dict[str, BatchSolver | None], state: State) -> None:
     for name, solver in solvers.items():
         if solver is not None:
             prefix = f"{name}."

@@ -38,8 +38,9 @@ class SPOFR(ProgrammeEstimator):
         teaching = self._teaching(lists)
         stages = []
         if settings.warm_up == "listnet":
-            stages.append(self._stage("listnet warm-up", ListNet(), teaching))
+            stages.append(self._stage("listnet warm-up", ListNet(per_list=True), teaching))
         programme = self._programme(teaching)
+        loss: SPOPlus | FenchelYoung
         if settings.loss == "spo+":
             loss = SPOPlus(teaching, programme, ties=settings.ties, seed=settings.seed)
         else:

@@ -161,15 +161,13 @@ class Trainer:
 
     def _step(self, loss_of: Loss, batch: Batch) -> None:
         self._optimizer.zero_grad()
-        loss = loss_of(self._network(batch.features), batch)
-        value = loss.item()
+        value = loss_of.backward(self._network(batch.features), batch)
         if not math.isfinite(value):
             raise TrainingDiverged(
                 f"The loss is {value} in epoch {self._at.epoch}, step {self._at.step + 1} of stage "
                 f"{self._stages[self._at.stage].name!r}: lower the learning rate "
                 f"({self._optimizer.param_groups[0]['lr']:g}), or scale labels and features down."
             )
-        loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()
         self._recent.append(value)
         self._at.step += 1

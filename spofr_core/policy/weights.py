@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,9 @@ class WeightSolver:
         self._workspace = Workspace(lists, keep_rankings=False)
         self._glop: GlopSolver | None = None
         self._scores = np.zeros(lists.n_items)
+        self._lengths = np.diff(lists.offsets)
+        same_length = len(lists) > 0 and bool(np.all(self._lengths == self._lengths[0]))
+        self._width = int(self._lengths[0]) if same_length else None
 
     def rebind(self, lists: PreparedLists) -> None:
         """Solve under other bounds of the same lists (`PreparedLists.with_fairness`) from now on."""
@@ -70,16 +74,26 @@ class WeightSolver:
             self._scores = checked_scores(scores, self.lists)
             self._solve(seed, None)
             return self._workspace.weight.copy()
-        rows, _ = rows_of(self.lists.offsets, queries)
-        if scores.shape != rows.shape or not np.all(np.isfinite(scores)):
-            raise DataError(
-                f"Scores of shape {scores.shape} for {len(rows)} items, {int(np.sum(~np.isfinite(scores)))} of them "
-                "not finite; give one finite score per item of the named lists.",
-                column="scores",
-            )
-        self._scores[rows] = scores
+        self._check(scores, queries)
+        if self._width is None:
+            rows, _ = rows_of(self.lists.offsets, queries)
+            self._scores[rows] = scores
+            self._solve(seed, queries)
+            return self._workspace.weight[rows]
+        self._scores.reshape(-1, self._width)[queries] = scores.reshape(-1, self._width)
         self._solve(seed, queries)
-        return self._workspace.weight[rows]
+        return self._workspace.weight.reshape(-1, self._width)[queries].reshape(-1)
+
+    def _check(self, scores: FloatArray, queries: IntArray) -> None:
+        n_items = len(queries) * self._width if self._width is not None else int(self._lengths[queries].sum())
+        # a sum that is finite has finite terms: the exact check is needed only when it is not
+        if scores.shape == (n_items,) and (math.isfinite(scores.sum()) or np.all(np.isfinite(scores))):
+            return
+        raise DataError(
+            f"Scores of shape {scores.shape} for {n_items} items, {int(np.sum(~np.isfinite(scores)))} of them "
+            "not finite; give one finite score per item of the named lists.",
+            column="scores",
+        )
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """The last solutions, from which the next ones start; empty if no list has more than two groups."""
