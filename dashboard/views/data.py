@@ -111,7 +111,6 @@ def _wizard(file: Any) -> None:
         st.caption("The first five rows:")
         show_table(preview.head.head(5), "First five rows of the file")
         mapping = _mapping(preview)
-        _encoding()
         pressed = st.button("Audit this data", type="primary", icon=":material/balance:")
         if preview.notes:
             st.caption("Guessed: " + " ".join(markdown(note) for note in preview.notes))
@@ -167,7 +166,13 @@ def _mapping(preview: TablePreview) -> Mapping:
     with fourth:
         relevance = _column("Relevance", numbers, guess.get("relevance"), disabled=letor)
     way, group, quantiles = _groups(names, numbers, guess.get("group"), letor=letor)
-    missing = st.selectbox("Items without a group", list(MISSING), format_func=MISSING.__getitem__, key="map-missing")
+    left, right = st.columns(2)
+    with left:
+        missing = st.selectbox(
+            "Items without a group", list(MISSING), format_func=MISSING.__getitem__, key="map-missing"
+        )
+    with right:
+        _encoding()
     return Mapping(query, item, ranked_by, is_rank, relevance, way, group, quantiles, missing)
 
 

@@ -26,7 +26,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
     made = chromium.new_context(viewport={"width": 1440, "height": 1000}, accept_downloads=True)
-    made.set_default_timeout(pages.PATIENCE)
+    made.set_default_timeout(pages.CLICK)
     yield made
     made.close()
 

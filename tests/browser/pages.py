@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tests.browser import chromium
 
 PATIENCE = 120_000
+"""Milliseconds until a page is drawn; the first one of an installation compiles the solver."""
+CLICK = 40_000
 
 
 @contextmanager

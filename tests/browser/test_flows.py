@@ -1,0 +1,185 @@
+"""The dashboard as people use it: a file of their own, from upload to report; links; two visitors at once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from spofr_core.data import read_dataset
+from spofr_core.evaluation import audit
+from spofr_core.fairness import Fairness
+from spofr_core.policy import repair, verify
+from spofr_core.reporting import verdict
+from tests.browser.pages import element, go, headline, no_error, opened, settled
+
+pytestmark = pytest.mark.browser
+
+SMALL = "qid,doc,team,points,rel\n" + "".join(
+    f"{name}{q},d{k},{'xy'[k % 2] if k else 'x'},{10 - k - (k % 2) * 3},{k % 3}\n"
+    for q, name in enumerate(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"])
+    for k in range(6)
+)
+
+
+def upload(page: Page, name: str, content: str | bytes) -> None:
+    data = content.encode() if isinstance(content, str) else content
+    page.locator('input[type="file"]').set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
+    page.wait_for_timeout(500)
+    settled(page)
+
+
+def downloaded(page: Page, label: str) -> bytes:
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=label).click()
+    return Path(waiting.value.path()).read_bytes()
+
+
+def test_from_upload_to_report(page, address, chromium):
+    roles = {"query": "qid", "item": "doc", "group": "team", "score": "points", "relevance": "rel"}
+    data = read_dataset(io.BytesIO(SMALL.encode()), **roles)
+    asked = Fairness(delta=0.05)
+
+    opened(page, address)
+    page.get_by_role("button", name="Use your own data").click()
+    expect(page.locator("h1")).to_contain_text("Which rankings")
+    upload(page, "mine.csv", SMALL)
+    choose(page, "Ranked by", "points")
+    choose(page, "Group", "team")
+    page.get_by_role("button", name="Audit this data").click()
+    expect(page.locator("h1")).to_contain_text("queries")
+    settled(page)
+    assert headline(page) == verdict(audit(data, asked).summary) + "."
+    fixed = audit(data, asked, policies=repair(data, asked)).summary["queries"]["fair"]
+    expect(page.get_by_text(f"Re-ranked exactly from the same scores, {fixed} of 6 queries")).to_be_visible()
+    assert "data=upload" in page.url
+
+    go(page, "Policy")
+    worst = audit(data, asked).summary["worst"][0]["query"]
+    assert headline(page) == f"Query {worst}"
+    page.get_by_role("button", name="Verify").click()
+    expect(page.get_by_text("Verified without the solver")).to_be_visible()
+    settled(page)
+    rows = list(csv.DictReader(io.StringIO(downloaded(page, "Policy (CSV)").decode())))
+    assert {row["query_id"] for row in rows} == {worst}
+    certificate = json.loads(downloaded(page, "Certificate (JSON)"))
+    one = data.query(worst)
+    names = [data.group_names[code] for code in one.groups]
+    assert verify(certificate, one.score, names, asked).ok
+
+    go(page, "Report")
+    assert json.loads(downloaded(page, "Summary (JSON)")) == json.loads(json.dumps(audit(data, asked).summary))
+    report = downloaded(page, "Report (HTML)")
+    assert data.fingerprint in report.decode()
+    _reads_offline(chromium, report, verdict(audit(data, asked).summary))
+    no_error(page)
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """Pick an option of a select box of the mapping."""
+    box = page.locator(f".st-key-map-{label.replace(' ', '-')}").get_by_role("combobox")
+    box.click()
+    box.fill(option)
+    page.keyboard.press("Enter")
+    expect(box).to_have_value(option)
+    page.wait_for_timeout(300)
+    settled(page)
+
+
+def _reads_offline(chromium, report: bytes, said: str) -> None:
+    """The report opens without a network and without scripts, and asks for nothing."""
+    context = chromium.new_context(offline=True, java_script_enabled=False)
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.set_content(report.decode())
+    assert page.locator("h1").inner_text() == said + "."
+    assert page.locator("svg[role=img]").count() == 3
+    assert asked == []
+    context.close()
+
+
+def test_the_worst_query_leads_to_its_policy(page, address):
+    opened(page, f"{address}/?data=german-credit&delta=0.03")
+    data_grid = element(page, "stDataFrame").filter(has=page.locator("canvas")).last
+    data_grid.scroll_into_view_if_needed()
+    box = data_grid.bounding_box()
+    page.mouse.click(box["x"] + 18, box["y"] + 35 + 18)
+    expect(page.locator("h1")).to_contain_text("Query ")
+    settled(page)
+    assert "query=" in page.url
+    no_error(page)
+
+
+def test_a_link_opens_the_same_view_for_somebody_else(chromium, page, address):
+    opened(page, f"{address}/policy?data=hiring&groups=region&delta=0.02&query=S0100")
+    assert headline(page) == "Query S0100"
+    link, first = page.url, element(page, "stPlotlyChart").first.inner_text()
+    other = chromium.new_context(viewport={"width": 1440, "height": 1000})
+    try:
+        visitor = opened(other.new_page(), link)
+        assert headline(visitor) == "Query S0100"
+        assert element(visitor, "stPlotlyChart").first.inner_text() == first
+        assert visitor.locator(".st-key-sidebar-delta").get_by_role("slider").input_value() == "0.02"
+    finally:
+        other.close()
+
+
+def test_two_visitors_do_not_see_each_others_files(chromium, page, address):
+    mine = SMALL
+    theirs = SMALL.replace("alpha", "omega")
+    other = chromium.new_context(viewport={"width": 1440, "height": 1000})
+    try:
+        visitor = other.new_page()
+        for who, content in ((page, mine), (visitor, theirs)):
+            opened(who, f"{address}/data")
+            upload(who, "file.csv", content)
+            choose(who, "Ranked by", "points")
+            choose(who, "Group", "team")
+            who.get_by_role("button", name="Audit this data").click()
+            expect(who.locator("h1")).to_contain_text("queries")
+            settled(who)
+        for who, name, absent in ((page, "alpha", "omega"), (visitor, "omega", "alpha")):
+            go(who, "Policy")
+            who.locator(".st-key-policy-query").get_by_role("combobox").click()
+            options = " ".join(who.get_by_role("option").all_inner_texts())
+            assert name in options
+            assert absent not in options
+    finally:
+        other.close()
+
+
+def test_a_link_to_an_upload_shows_a_sample_and_says_so(page, address):
+    opened(page, f"{address}/?data=upload&delta=0.05")
+    expect(page.get_by_text("only the session that uploaded it can see")).to_be_visible()
+    assert "of 500 queries" in headline(page)
+
+
+def test_a_wrong_file_is_refused_in_one_sentence(page, address):
+    opened(page, f"{address}/data")
+    upload(page, "picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    expect(page.get_by_text("is a PNG picture")).to_be_visible()
+    expect(page.get_by_text("Nothing was changed")).to_be_visible()
+    no_error(page)
+
+
+def test_hostile_names_run_nothing(page, address):
+    ran: list[str] = []
+    page.on("dialog", lambda dialog: (ran.append(dialog.message), dialog.dismiss()))
+    evil = SMALL.replace(",y,", ",<img src=x onerror=alert(1)>,").replace("alpha0", "<script>alert(2)</script>")
+    opened(page, f"{address}/data")
+    upload(page, "evil.csv", evil)
+    choose(page, "Ranked by", "points")
+    choose(page, "Group", "team")
+    page.get_by_role("button", name="Audit this data").click()
+    expect(page.locator("h1")).to_contain_text("queries")
+    settled(page)
+    for name in ("Policy", "Data", "Report"):
+        go(page, name)
+        no_error(page)
+    assert ran == []
+    assert page.locator('img[src="x"]').count() == 0
