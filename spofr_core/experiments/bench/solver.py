@@ -140,7 +140,8 @@ class _HotGlop:
     def __init__(self, lists: PreparedLists, pair: tuple[FloatArray, FloatArray], solves: int) -> None:
         n = int(lists.offsets[1])
         self._lists, self._pair, self._solves, self._n = lists, pair, solves, n
-        self._model = GlopModel(lists.sizes[0].tolist(), lists.v[:n])
+        # GLOP's own tolerances: the tighter ones of the reference backend would slow the peer down.
+        self._model = GlopModel(lists.sizes[0].tolist(), lists.v[:n], parameters="")
         self._next = 0
         self._seconds: list[tuple[float, float]] = []
 
