@@ -21,16 +21,29 @@ MOST_ROWS = 5000
 
 
 def chart(
-    figure: go.Figure, title: str, described: str, *, table: pd.DataFrame, note: str = "", headed: bool = True
+    figure: go.Figure,
+    title: str,
+    described: str,
+    *,
+    table: Callable[[], pd.DataFrame],
+    note: str = "",
+    headed: bool = True,
+    name: str = "",
 ) -> None:
-    """A titled chart, with words for those who do not see it and its numbers for those who want them."""
+    """A titled chart, with words for those who do not see it and its numbers for those who want them.
+
+    The table is made when somebody opens it: most of the time nobody does, and delta draws the page again and again.
+    `name` keeps the chart the same for the browser where the title changes.
+    """
     if headed:
         st.subheader(title, anchor=False)
-    st.plotly_chart(figure, config=CONFIG, alt=described, key=f"chart-{title}")
+    st.plotly_chart(figure, config=CONFIG, alt=described, key=f"chart-{name or title}")
     if note:
         st.caption(note)
-    with st.expander("The numbers"):
-        show_table(table, f"Numbers of: {title}")
+    numbers = st.expander("The numbers", key=f"numbers-{name or title}", on_change="rerun")
+    if numbers.open:
+        with numbers:
+            show_table(table(), f"Numbers of: {title}")
 
 
 def table(frame: pd.DataFrame, described: str) -> None:

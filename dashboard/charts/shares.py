@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.charts.base import ACCENT, BAND, MOST_POINTS, Trace, figure, rule
+from dashboard.charts.base import ACCENT, BAND, MOST_POINTS, Trace, figure, note, rule
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import number, percent
 
@@ -13,7 +13,7 @@ from spofr_core.reporting import number, percent
 def share_curve(result: AuditResult, delta: float) -> go.Figure:
     """Share of judged queries that hold delta, against delta, with its 95 % band and the chosen delta marked."""
     x, share, lower, upper = _steps(result)
-    right = max(result.summary["range"]["largest"], delta) * 1.02
+    right = max(result.summary["range"]["largest"], delta, 1e-9) * 1.02
     reached = 100 * float(result.share_at(np.array([delta]))[0])
     edge = {"type": "scatter", "mode": "lines", "x": x, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
     curve: Trace = {
@@ -26,17 +26,16 @@ def share_curve(result: AuditResult, delta: float) -> go.Figure:
     }
     chosen: Trace = {
         "type": "scatter",
-        "mode": "markers+text",
+        "mode": "markers",
         "x": [delta],
         "y": [reached],
         "marker": {"size": 12, "color": ACCENT, "line": {"width": 2, "color": "white"}},
-        "text": [f"delta {number(delta)}: {percent(reached / 100)}"],
-        "textposition": _beside(delta / right if right else 0.0, reached),
         "hoverinfo": "skip",
     }
     return figure(
         [{**edge, "y": upper}, {**edge, "y": lower, "fill": "tonexty", "fillcolor": BAND}, curve, chosen],
         height=320,
+        top=30,
         x={"title": "delta", "range": [0, right]},
         y={
             "title": "queries that hold it, %",
@@ -45,6 +44,7 @@ def share_curve(result: AuditResult, delta: float) -> go.Figure:
             "showgrid": True,
         },
         shapes=[rule(delta)],
+        notes=[note(delta, f"<b>delta {number(delta)}: {percent(reached / 100)}</b>", xanchor=_side(delta / right))],
     )
 
 
@@ -53,9 +53,9 @@ def is_thinned(result: AuditResult) -> bool:
     return len(result.fair_share()) > MOST_POINTS
 
 
-def _beside(place: float, share: float) -> str:
-    """Where the label of the mark has room."""
-    return f"{'top' if share < 12 else 'bottom'} {'right' if place < 0.6 else 'left'}"
+def _side(place: float) -> str:
+    """The side of its line on which a label has room; `place` runs from 0, the left end, to 1."""
+    return "left" if place < 0.15 else "right" if place > 0.85 else "center"
 
 
 def _steps(result: AuditResult) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

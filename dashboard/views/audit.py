@@ -59,7 +59,7 @@ def _first_screen(source: Loaded, result: AuditResult) -> None:
         exposure_by_group(summary),
         "Exposure by group",
         f"Mean exposure per item. {spoken or ''}",
-        table=_group_table(summary),
+        table=lambda: _group_table(summary),
     )
 
 
@@ -93,7 +93,7 @@ def _evidence(result: AuditResult) -> None:
             share_curve(result, delta),
             "How many queries hold delta, whatever delta is",
             f"Share of judged queries that hold delta, as a step function of delta; {held} at delta {number(delta)}.",
-            table=result.fair_share(),
+            table=result.fair_share,
             note="Band: 95 % Wilson interval." + (" Drawn with 2,000 of its steps." if is_thinned(result) else ""),
         )
     with right:
@@ -101,13 +101,13 @@ def _evidence(result: AuditResult) -> None:
             bounds_shares(result),
             "Which groups are outside their bounds",
             "Share of judged queries in which each group's exposure is below, within and above its bounds.",
-            table=_bounds_table(result),
+            table=lambda: _bounds_table(result),
         )
     chart(
         violation_histograms(result, delta),
         "How far, and in whose favour",
         "Histogram over queries of each group's signed violation; within delta is shaded.",
-        table=_violation_table(result),
+        table=lambda: _violation_table(result),
         note="Shaded: within delta. Left of it a group gets too little exposure, right of it too much.",
     )
 

@@ -15,9 +15,9 @@ from dashboard.sources import SAMPLES, UPLOAD, Loaded, keep_upload, loaded
 from dashboard.state import choices, choose, follow
 from dashboard.text import markdown
 from dashboard.uploads import LIMITS, GroupWay, Mapping, read_upload
-from spofr_core.data import TablePreview, preview_table, sample_path
+from spofr_core.data import RankingDataset, TablePreview, preview_table, sample_path
 from spofr_core.errors import SpofrError
-from spofr_core.reporting import counted, number
+from spofr_core.reporting import counted
 
 TYPES = ["csv", "tsv", "txt", "parquet", "pq", "svm", "letor", "gz"]
 WAYS: dict[GroupWay, str] = {"column": "A column", "quantiles": "Quantiles of a number", "crossing": "Columns crossed"}
@@ -225,10 +225,14 @@ def _content(source: Loaded) -> None:
             st.caption(more)
     left, right = st.columns(2, gap="large")
     with left:
-        chart(group_counts(data), "Items by group", "Number of items of each group.", table=_group_frame(data))
+        chart(group_counts(data), "Items by group", "Number of items of each group.", table=lambda: _group_frame(data))
     with right:
-        lists = pd.Series(lengths).value_counts().sort_index().rename_axis("items").reset_index(name="queries")
-        chart(list_lengths(data), "How long the lists are", "Number of queries by list length.", table=lists)
+        chart(
+            list_lengths(data),
+            "How long the lists are",
+            "Number of queries by list length.",
+            table=lambda: _length_frame(data),
+        )
     _left_out(source)
     with st.expander("The first rows, as they were understood"):
         show_table(data[:1].to_frame().head(30), "First list of the data")
@@ -247,19 +251,21 @@ def _left_out(source: Loaded) -> None:
             st.markdown("\n".join(f"- {markdown(note)}" for note in data.notes))
 
 
-def _relevance(data: Any) -> str:
+def _relevance(data: RankingDataset) -> str:
     return "-" if data.relevance is None else f"{100 * float((data.relevance > 0).mean()):.1f} %"
 
 
-def _group_frame(data: Any) -> pd.DataFrame:
+def _length_frame(data: RankingDataset) -> pd.DataFrame:
+    items, queries = np.unique(data.list_lengths, return_counts=True)
+    return pd.DataFrame({"items": items, "queries": queries})
+
+
+def _group_frame(data: RankingDataset) -> pd.DataFrame:
     sizes = np.array(list(data.group_sizes.values()))
     frame = pd.DataFrame(
         {"group": list(data.group_sizes), "items": sizes, "share, %": 100 * sizes / max(data.n_items, 1)}
     )
     if data.relevance is not None:
         totals = np.bincount(data.groups, weights=data.relevance, minlength=data.n_groups)
-        frame["mean relevance"] = [
-            float(number(value).replace(",", "")) if size else None
-            for value, size in zip(totals / np.maximum(sizes, 1), sizes, strict=True)
-        ]
+        frame["mean relevance"] = np.where(sizes > 0, totals / np.maximum(sizes, 1), np.nan)
     return frame

@@ -11,7 +11,7 @@ import streamlit as st
 from dashboard.charts.policy import MOST_CELLS, MOST_POSITIONS, exposure_in_bounds, heat_map, lottery, sampled_histogram
 from dashboard.compute import audited, fairness_of, repaired
 from dashboard.elements import chart, csv_bytes, show_table, told
-from dashboard.sampling import PERIODS, sampled_violations
+from dashboard.sampling import PERIODS, Sampled, sampled_violations
 from dashboard.sidebar import delta_steps
 from dashboard.sources import Loaded, loaded
 from dashboard.state import choices, choose, follow
@@ -143,14 +143,16 @@ def _other_delta(source: Loaded) -> float | None:
 
 
 def _lotteries(source: Loaded, compared: list[tuple[str, Policy]]) -> None:
-    for column, (title, policy) in zip(st.columns(len(compared), gap="large"), compared, strict=True):
+    columns = st.columns(len(compared), gap="large")
+    for place, (column, (title, policy)) in enumerate(zip(columns, compared, strict=True)):
         cut = len(policy.scores) > MOST_POSITIONS
         with column:
             chart(
                 lottery(policy, source.data.group_names),
                 f"The lottery at {title}",
                 f"Each ranking of the lottery as a column of items, with its probability: {_spoken(policy)}.",
-                table=policy.to_frame(),
+                table=policy.to_frame,
+                name=f"lottery-{place}",
                 note=f"The top {MOST_POSITIONS} of {len(policy.scores):,} positions." if cut else "",
             )
             st.caption(
@@ -169,6 +171,15 @@ def _worst(policy: Policy) -> str:
 def _exposure(source: Loaded, result: AuditResult, place: int, compared: list[tuple[str, Policy]]) -> None:
     table = result.table
     now = {name: float(table.exposure[place, k]) for k, name in enumerate(table.group_names) if table.present[place, k]}
+    chart(
+        exposure_in_bounds(compared, now, source.data.group_names),
+        "Exposure against its bounds",
+        "Mean exposure of each group, sorted by score and under the policy, against the interval that delta allows.",
+        table=lambda: _bounds_frame(compared, now),
+    )
+
+
+def _bounds_frame(compared: list[tuple[str, Policy]], now: dict[str, float]) -> pd.DataFrame:
     rows = [
         {
             "delta": title,
@@ -183,28 +194,25 @@ def _exposure(source: Loaded, result: AuditResult, place: int, compared: list[tu
         for title, policy in compared
         for name in policy.group_exposure
     ]
-    chart(
-        exposure_in_bounds(compared, now, source.data.group_names),
-        "Exposure against its bounds",
-        "Mean exposure of each group, sorted by score and under the policy, against the interval that delta allows.",
-        table=pd.DataFrame(rows),
-    )
+    return pd.DataFrame(rows)
 
 
 def _heat(source: Loaded, policy: Policy) -> None:
     cut = len(policy.scores) > MOST_CELLS
-    shown = pd.DataFrame(
-        policy.matrix[:MOST_CELLS, :MOST_CELLS],
-        columns=[str(j + 1) for j in range(min(len(policy.scores), MOST_CELLS))],
-    )
-    shown.insert(0, "item", [str(name) for name in policy.item_ids.tolist()[:MOST_CELLS]])
     chart(
         heat_map(policy, source.data.group_names),
         "Who stands where, how often",
         "Heat map of the probability that each item stands at each position.",
-        table=shown,
+        table=lambda: _matrix_frame(policy),
         note=f"The first {MOST_CELLS} of {len(policy.scores):,} items and positions." if cut else "",
     )
+
+
+def _matrix_frame(policy: Policy) -> pd.DataFrame:
+    frame = pd.DataFrame(policy.matrix[:MOST_CELLS, :MOST_CELLS])
+    frame.columns = [str(position + 1) for position in frame.columns]
+    frame.insert(0, "item", [str(name) for name in policy.item_ids.tolist()[:MOST_CELLS]])
+    return frame
 
 
 def _sampled(policy: Policy, fairness: Fairness) -> None:
@@ -213,7 +221,6 @@ def _sampled(policy: Policy, fairness: Fairness) -> None:
     delta = policy.relaxed or choices().delta
     sampled = sampled_violations(policy, fairness, impressions)
     beyond = sampled.beyond(delta)
-    counts, edges = np.histogram(sampled.values, bins=20, weights=sampled.weights)
     what = "A drawn ranking" if impressions == 1 else f"The mean over {impressions:,} drawn rankings"
     how = "exactly" if sampled.exact else f"from {PERIODS:,} simulated periods"
     chart(
@@ -221,10 +228,15 @@ def _sampled(policy: Policy, fairness: Fairness) -> None:
         "What readers really see",
         f"Histogram of the largest violation over {counted(impressions, 'impression', 'impressions')}.",
         headed=False,
-        table=pd.DataFrame({"violation from": edges[:-1], "to": edges[1:], "share": counts}),
+        table=lambda: _sampled_frame(sampled),
         note=f"{what} exceeds delta in {percent(beyond)} of the cases ({how}). The guarantee is on the expectation: "
         "it is reached as the same query is shown again and again.",
     )
+
+
+def _sampled_frame(sampled: Sampled) -> pd.DataFrame:
+    shares, edges = np.histogram(sampled.values, bins=20, weights=sampled.weights)
+    return pd.DataFrame({"violation from": edges[:-1], "to": edges[1:], "share": shares})
 
 
 def _drawn(policy: Policy, source: Loaded) -> None:

@@ -64,7 +64,7 @@ def exposure_chart(names: Sequence[str], exposures: Sequence[float | None], mean
             parts.append(_text(left + 6, y + 4, "no items", css="quiet"))
             continue
         parts.append(_rect(left, y - 9, max(x(value) - left, 1), 18, f'fill="{style.colour}"'))
-        label = f"{number(value)}  {_against(value, mean)}"
+        label = f"{number(value)} · {_against(value, mean)}"
         parts.append(_text(max(x(value), x(mean)) + 8, y + 4, label))
     line = x(mean)
     parts.append(f'<line class="rule" x1="{line:.1f}" x2="{line:.1f}" y1="{top - 4}" y2="{height - 8}"/>')
@@ -93,12 +93,10 @@ def share_chart(deltas: FloatArray, shares: FloatArray, chosen: float | None, la
         at = x(chosen)
         parts.append(f'<line class="rule" x1="{at:.1f}" x2="{at:.1f}" y1="18" y2="{height - bottom}"/>')
         parts.append(f'<circle class="mark" cx="{at:.1f}" cy="{y(within):.1f}" r="5"/>')
-        anchor = "end" if at > WIDTH * 0.7 else "start"
-        shift = -10 if anchor == "end" else 10
-        below = y(within) + (18 if within > 0.12 else -10)
-        parts.append(
-            _text(at + shift, below, f"delta {number(chosen)}: {percent(within)}", anchor=anchor, css="strong")
-        )
+        # Above the plot, where no curve passes.
+        middle = min(max(at, left + 60.0), WIDTH - 80.0)
+        said = f"delta {number(chosen)}: {percent(within)}"
+        parts.append(_text(middle, 12, said, anchor="middle", css="strong"))
     parts.append(_text((left + WIDTH) / 2, height - 6, "delta", anchor="middle", css="quiet"))
     return _svg(height, f"Share of queries that hold delta, against delta. {held}", parts)
 

@@ -170,3 +170,14 @@ def test_figures_hold_numbers_only_where_they_are_numbers():
     for figure in charts(shown("audit", data="german-credit")):
         for trace in figure["data"]:
             assert not any(isinstance(value, float) and np.isnan(value) for value in trace.get("x", []))
+
+
+@pytest.mark.parametrize("view", ["audit", "data", "policy"])
+def test_the_numbers_behind_every_chart(view):
+    app = shown(view)
+    tables = len(app.dataframe)
+    names = [f"numbers-{name}" for name in ("lottery-0", *(head.value for head in app.subheader))]
+    opened = {name: True for name in names if name in app.session_state}
+    again = shown(view, state=opened)
+    assert len(again.dataframe) == tables + len(again.get("plotly_chart"))
+    assert len(opened) == len(again.get("plotly_chart"))
