@@ -22,7 +22,7 @@ from spofr_core.learning.config import TrainingSettings
 from spofr_core.learning.decisions import Decision
 from spofr_core.learning.events import Callback, FitReport
 from spofr_core.learning.files import array_of, read_model, versions, write_model
-from spofr_core.learning.lists import IntArray, Lists, merge_repeats, repeats
+from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, repeats
 from spofr_core.learning.network import Scaler, build_network, layer_widths
 from spofr_core.learning.problems import CollapsedScores
 from spofr_core.learning.training import Outcome, Stage, Trainer
@@ -126,7 +126,8 @@ class Estimator(ABC):
         """
         notes: list[str] = []
         columns = self._columns(train)
-        scaler = Scaler.fit(_features(train)[:, columns], self.settings.scaling)
+        table, rows = feature_table(train)
+        scaler = Scaler.fit(table[:, columns], np.bincount(rows, minlength=len(table)), self.settings.scaling)
         lists = Lists.of(train, scaler, columns)
         if not np.any(lists.label_totals > 0):
             raise DataError(
@@ -205,9 +206,11 @@ class Estimator(ABC):
     def scores(self, data: RankingDataset) -> FloatArray:
         """Scores of all items, flat, higher is better. Labels of `data` are never looked at."""
         learned = self.learned
-        features = _features(data)[:, self._columns_by_name(data, learned.feature_names)]
+        columns = self._columns_by_name(data, learned.feature_names)
+        table, rows = feature_table(data)
         with torch.no_grad():
-            return np.asarray(learned.network(learned.scaler.transform(features)).double().numpy())
+            distinct = learned.network(learned.scaler.transform(table[:, columns])).double().numpy()
+        return np.asarray(distinct[rows])
 
     def save(self, directory: str | Path) -> None:
         """Write the model: `model.safetensors` and `model.json`."""
@@ -288,7 +291,7 @@ class Estimator(ABC):
     def _columns(self, data: RankingDataset, train: RankingDataset | None = None) -> IntArray:
         """Columns of the features that the network sees."""
         reference = train or data
-        _features(reference)
+        _need_features(reference)
         unknown = [name for name in self.settings.exclude_features if name not in reference.feature_names]
         if unknown:
             raise ConfigError(
@@ -301,7 +304,7 @@ class Estimator(ABC):
 
     @staticmethod
     def _columns_by_name(data: RankingDataset, names: tuple[str, ...]) -> IntArray:
-        _features(data)
+        _need_features(data)
         place = {name: k for k, name in enumerate(data.feature_names)}
         missing = [name for name in names if name not in place]
         if missing:
@@ -366,9 +369,7 @@ class Estimator(ABC):
     def _warn_if_collapsed(self, lists: Lists) -> None:
         """Look at the scores of (up to 500) training lists."""
         sample = lists if len(lists) <= 500 else lists.take(np.arange(500))
-        with torch.no_grad():
-            scores = self.learned.network(sample.features).double().numpy()
-        _, _, collapsed = score_spread(scores, sample.offsets)
+        _, _, collapsed = score_spread(sample.scores(self.learned.network), sample.offsets)
         if collapsed <= 0.5:
             return
         text = (
@@ -392,10 +393,9 @@ def _sentences(counts: dict[str, int]) -> list[str]:
     return [text.format(counts[name]) + "." for name, text in _COUNT_SENTENCES.items() if counts.get(name)]
 
 
-def _features(data: RankingDataset) -> FloatArray:
-    if data.features is None:
+def _need_features(data: RankingDataset) -> None:
+    if not data.feature_names:
         raise DataError("The data has no features: map feature columns to learn or apply a scorer.", column="features")
-    return data.features
 
 
 def _few(names: Sequence[str]) -> str:

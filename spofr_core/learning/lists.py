@@ -27,8 +27,10 @@ class Lists:
 
     Attributes
     ----------
-    features : (N, F) float32 tensor
-        Scaled.
+    table : (T, F) float32 tensor
+        Scaled features; items that are the same person or page in several lists share a row.
+    rows : (N,) int64 tensor
+        Row of each item in the table.
     labels : (N,) float32 tensor
         Relevance, or inverse-propensity labels.
     codes : (N,) int32
@@ -39,7 +41,8 @@ class Lists:
         How many times each list counts in a mean.
     """
 
-    features: torch.Tensor
+    table: torch.Tensor
+    rows: torch.Tensor
     labels: torch.Tensor
     codes: NDArray[np.int32]
     offsets: IntArray
@@ -49,17 +52,23 @@ class Lists:
     @classmethod
     def of(cls, data: RankingDataset, scaler: Scaler, columns: IntArray) -> Lists:
         """Scale the chosen feature columns of a dataset with labels."""
-        if data.features is None or data.relevance is None:
-            raise DataError("Learning needs features and relevance labels; map feature and relevance columns.")
-        features = data.features if len(columns) == data.features.shape[1] else data.features[:, columns]
+        if data.relevance is None:
+            raise DataError("Learning needs relevance labels; map a relevance column.", column="relevance")
+        table, rows = feature_table(data)
         return cls(
-            features=scaler.transform(features),
+            table=scaler.transform(table if len(columns) == table.shape[1] else table[:, columns]),
+            rows=torch.from_numpy(rows),
             labels=torch.from_numpy(data.relevance.astype(np.float32)),
             codes=np.array(data.groups),
             offsets=np.array(data.offsets),
             group_names=data.group_names,
             weights=np.ones(len(data)),
         )
+
+    def scores(self, network: torch.nn.Module) -> NDArray[np.float64]:
+        """Scores of all items, flat; what lists share is computed once."""
+        with torch.no_grad():
+            return np.asarray(network(self.table).index_select(0, self.rows).double().numpy())
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -97,7 +106,8 @@ class Lists:
         rows, offsets = self._rows(queries)
         index = torch.from_numpy(rows)
         return Lists(
-            features=self.features.index_select(0, index),
+            table=self.table,
+            rows=self.rows.index_select(0, index),
             labels=self.labels.index_select(0, index),
             codes=self.codes[rows],
             offsets=offsets,
@@ -118,26 +128,17 @@ class Lists:
             yield self.batch(order[start : start + size])
 
     def batch(self, queries: IntArray) -> Batch:
-        """One batch; lists of one length are copied block by block, others row by row."""
+        """One batch, gathered without a loop over its lists."""
         if self.width is not None:
             index = torch.from_numpy(queries)
-            features = self._blocks.index_select(0, index).view(-1, self.features.shape[1])
+            rows = self.rows.view(-1, self.width).index_select(0, index).view(-1)
             labels = self.labels.view(-1, self.width).index_select(0, index).view(-1)
             offsets = np.arange(0, (len(queries) + 1) * self.width, self.width, dtype=np.int64)
-            return Batch(queries=queries, features=features, labels=labels, offsets=offsets, width=self.width)
-        rows, offsets = self._rows(queries)
-        flat = torch.from_numpy(rows)
-        return Batch(
-            queries=queries,
-            features=self.features.index_select(0, flat),
-            labels=self.labels.index_select(0, flat),
-            offsets=offsets,
-            width=None,
-        )
-
-    @cached_property
-    def _blocks(self) -> torch.Tensor:
-        return self.features.view(len(self), -1)
+        else:
+            chosen, offsets = self._rows(queries)
+            flat = torch.from_numpy(chosen)
+            rows, labels = self.rows.index_select(0, flat), self.labels.index_select(0, flat)
+        return Batch(queries, self.table.index_select(0, rows), labels, offsets, self.width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,10 +187,13 @@ class Batch:
 def repeats(lists: Lists) -> IntArray:
     """(Q,): the same number for lists with the same items and groups in the same order, whatever their labels."""
     seen: dict[bytes, int] = {}
-    features = lists.features.numpy()
+    known: dict[bytes, int] = {}
+    table = np.ascontiguousarray(lists.table.numpy())
+    content_of_row = [known.setdefault(hashlib.blake2b(row.data).digest(), len(known)) for row in table]
+    items = np.array(content_of_row, dtype=np.int64)[lists.rows.numpy()]
     owner = np.empty(len(lists), dtype=np.int64)
     for q, (start, end) in enumerate(zip(lists.offsets[:-1], lists.offsets[1:], strict=True)):
-        content = hashlib.blake2b(features[start:end].tobytes() + lists.codes[start:end].tobytes()).digest()
+        content = items[start:end].tobytes() + lists.codes[start:end].tobytes()
         owner[q] = seen.setdefault(content, len(seen))
     return owner
 
@@ -210,3 +214,14 @@ def merge_repeats(lists: Lists) -> Lists:
     total = np.bincount(target, weights=lists.labels.numpy(), minlength=int(merged.offsets[-1]))
     labels = torch.from_numpy((total / np.repeat(copies, merged.lengths)).astype(np.float32))
     return replace(merged, labels=labels, weights=copies)
+
+
+def feature_table(data: RankingDataset) -> tuple[NDArray[np.float64], IntArray]:
+    """Distinct feature rows of a dataset, as far as it knows them, and the row of each item."""
+    shared = data.shared_features
+    if shared is not None:
+        used, rows = np.unique(shared.rows, return_inverse=True)
+        return shared.table[used], rows.reshape(-1).astype(np.int64)
+    if data.features is None:
+        raise DataError("The data has no features: map feature columns to learn or apply a scorer.", column="features")
+    return data.features, np.arange(data.n_items, dtype=np.int64)

@@ -32,19 +32,27 @@ class Scaler:
     constant: tuple[int, ...] = ()
 
     @classmethod
-    def fit(cls, features: FloatArray, scaling: Literal["standard", "none"]) -> Scaler:
-        """Mean and standard deviation of each feature over the training items."""
-        low, high = features.min(axis=0), features.max(axis=0)
-        constant = low == high
+    def fit(cls, table: FloatArray, counts: NDArray[np.int64], scaling: Literal["standard", "none"]) -> Scaler:
+        """Mean and standard deviation of each feature over the training items.
+
+        Parameters
+        ----------
+        table : (T, F) float
+            Distinct rows of features.
+        counts : (T,) int
+            How many items each row stands for.
+        scaling : {"standard", "none"}
+        """
+        low, high = table.min(axis=0), table.max(axis=0)
+        share = counts / counts.sum()
+        mean = share @ table
+        spread = np.sqrt(np.maximum(share @ (table - mean) ** 2, 0.0))
+        # A spread that is lost in the rounding of the mean would blow noise up to the size of a signal.
+        constant = (low == high) | (spread <= 1e-12 * np.maximum(np.abs(low), np.abs(high)))
         indices = tuple(int(k) for k in np.flatnonzero(constant))
         if scaling == "none":
-            return cls(np.zeros(features.shape[1]), np.ones(features.shape[1]), indices)
-        center = np.where(constant, low, features.mean(axis=0))
-        spread = features.std(axis=0)
-        # A spread that is lost in the rounding of the mean would blow noise up to the size of a signal.
-        constant |= spread <= 1e-12 * np.maximum(np.abs(low), np.abs(high))
-        indices = tuple(int(k) for k in np.flatnonzero(constant))
-        return cls(center, np.where(constant, 1.0, spread), indices)
+            return cls(np.zeros(table.shape[1]), np.ones(table.shape[1]), indices)
+        return cls(np.where(constant, low, mean), np.where(constant, 1.0, spread), indices)
 
     def transform(self, features: FloatArray) -> torch.Tensor:
         """Scaled features as float32, computed in blocks to keep the temporary small."""

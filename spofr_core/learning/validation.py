@@ -77,9 +77,7 @@ class Validator:
 
     def read(self, network: torch.nn.Module) -> Reading:
         """Score the lists and measure the policies."""
-        with torch.no_grad():
-            scores = network(self._lists.features).double().numpy()
-        return self.measure(scores)
+        return self.measure(self._lists.scores(network))
 
     def measure(self, scores: FloatArray) -> Reading:
         """The same for given flat scores."""

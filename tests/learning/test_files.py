@@ -1,6 +1,5 @@
 """Saved models: the same scores and policies afterwards, and clear words when a file is not what it should be."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -56,15 +55,13 @@ def test_the_header_tells_what_is_needed(saved, data):
 def test_columns_are_found_by_name(saved, data):
     model, _ = saved
     order = [3, 1, 4, 0, 2]
-    shuffled = dataclasses.replace(
-        data, features=data.features[:, order], feature_names=tuple(data.feature_names[k] for k in order)
-    )
+    shuffled = data.replace(features=data.features[:, order], feature_names=tuple(data.feature_names[k] for k in order))
     np.testing.assert_array_equal(model.scores(shuffled), model.scores(data))
 
 
 def test_other_features_are_refused(saved, data):
     model, _ = saved
-    renamed = dataclasses.replace(data, feature_names=("x0", "x1", "income", "x3", "x4"))
+    renamed = data.replace(feature_names=("x0", "x1", "income", "x3", "x4"))
     with pytest.raises(DataError, match=r"1 of them are missing here, first 'x2'.*'income'"):
         model.scores(renamed)
 
@@ -119,6 +116,6 @@ def test_onnx_gives_the_same_scores(hidden, data, tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "scorer.onnx", providers=["CPUExecutionProvider"])
     columns = [data.feature_names.index(name) for name in model.learned.feature_names]
     (scores,) = session.run(None, {"features": data.features[:, columns] * 50.0})
-    wild = dataclasses.replace(data, features=data.features * 50.0)
+    wild = data.replace(features=data.features * 50.0)
     np.testing.assert_allclose(scores, model.scores(wild), atol=1e-5)
     assert session.get_modelmeta().custom_metadata_map["features"].split("\n") == list(model.learned.feature_names)

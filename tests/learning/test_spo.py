@@ -10,7 +10,7 @@ from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.decisions import prepared
 from spofr_core.learning.lists import Lists
 from spofr_core.learning.spo import FenchelYoung, SPOPlus, tie_broken
-from spofr_core.policy import fair_policy
+from spofr_core.policy import fair_policy, solve_weights
 from tests.learning.toy import lists_of, numeric_gradient, toy_data
 
 FAIRNESS = [
@@ -110,8 +110,8 @@ def test_spo_plus_is_convex_and_bounds_the_regret(seed, mix):
     a, b = random_scores(lists, seed), 3 * random_scores(lists, seed + 1)
     between = value_at(loss, batch, mix * a + (1 - mix) * b)
     assert between <= mix * value_at(loss, batch, a) + (1 - mix) * value_at(loss, batch, b) + 1e-9
-    labels, solver = lists.labels.numpy().astype(float), loss._solver
-    regret = labels @ (solver(labels) - solver(a))
+    labels, programme = lists.labels.numpy().astype(float), prepared(lists, FAIRNESS[1], Discount())
+    regret = labels @ (solve_weights(labels, programme) - solve_weights(a, programme))
     assert value_at(loss, batch, a) >= regret / len(lists) - 1e-9
 
 

@@ -1,6 +1,5 @@
 """The loop: determinism, resumption, early stopping, messages, and data that is not as one would like it."""
 
-import dataclasses
 import io
 import json
 import warnings
@@ -224,7 +223,7 @@ def test_a_loss_that_is_no_number_ends_the_fit_with_a_reason(train, validation):
 def test_constant_features_are_counted_and_harmless(train, validation):
     def with_constant(data):
         features = np.column_stack([data.features, np.full(data.n_items, 1e9 + 0.1)])
-        return dataclasses.replace(data, features=features, feature_names=(*data.feature_names, "flat"))
+        return data.replace(features=features, feature_names=(*data.feature_names, "flat"))
 
     model = PredictThenOptimize(FAIRNESS, **QUICK).fit(with_constant(train), with_constant(validation))
     assert model.report.counts["constant_features"] == 1
@@ -236,14 +235,14 @@ def test_features_that_are_not_finite_are_refused_with_their_place(train):
     features = np.array(train.features)
     features[7, 2] = np.nan
     with pytest.raises(DataError, match=r"'features' holds nan at query 'q\d', item 'i7'"):
-        dataclasses.replace(train, features=features)
+        train.replace(features=features)
 
 
 @pytest.mark.parametrize("method", LEARNING)
 def test_lists_without_a_relevant_item_are_counted(method, train, validation):
     relevance = np.array(train.relevance)
     relevance[: train.offsets[5]] = 0.0
-    data = dataclasses.replace(train, relevance=relevance)
+    data = train.replace(relevance=relevance)
     model = make_estimator(method, FAIRNESS, **QUICK).fit(data, validation)
     empty = int(np.sum(np.add.reduceat(relevance, train.offsets[:-1]) == 0))
     assert empty >= 5
@@ -252,7 +251,7 @@ def test_lists_without_a_relevant_item_are_counted(method, train, validation):
 
 
 def test_no_relevant_item_at_all_is_an_error(train):
-    data = dataclasses.replace(train, relevance=np.zeros(train.n_items))
+    data = train.replace(relevance=np.zeros(train.n_items))
     with pytest.raises(DataError, match="None of the 40 training lists has a relevant item"):
         SPOFR(FAIRNESS, **QUICK).fit(data)
 
@@ -326,11 +325,11 @@ def test_copies_of_a_list_stay_together_when_held_out():
 
 
 def test_labels_must_be_there():
-    data = dataclasses.replace(toy_data(5), relevance=None)
+    data = toy_data(5).replace(relevance=None)
     with pytest.raises(DataError, match="relevance labels"):
         SPOFR(FAIRNESS).fit(data)
     with pytest.raises(DataError, match="no features"):
-        SPOFR(FAIRNESS).fit(dataclasses.replace(toy_data(5), features=None, feature_names=()))
+        SPOFR(FAIRNESS).fit(toy_data(5).replace(features=None, feature_names=()))
 
 
 def test_features_can_be_excluded(train, validation):
@@ -338,9 +337,7 @@ def test_features_can_be_excluded(train, validation):
     assert model.learned.feature_names == ("x1", "x2", "x4")
     changed = np.array(validation.features)
     changed[:, [0, 3]] = 77.0
-    np.testing.assert_array_equal(
-        model.scores(validation), model.scores(dataclasses.replace(validation, features=changed))
-    )
+    np.testing.assert_array_equal(model.scores(validation), model.scores(validation.replace(features=changed)))
     with pytest.raises(ConfigError, match="exclude_features names 'group'"):
         PredictThenOptimize(FAIRNESS, exclude_features=("group",)).fit(train)
 
