@@ -39,7 +39,7 @@ def load_splits(config: RunConfig) -> Splits:
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         chosen = list(groups) if isinstance(groups, tuple) else groups
         return load_sample(source.sample, groups=chosen, seed=config.data_seed, **options)
-    columns = dict(source.columns)
+    columns = {"features": "auto", **source.columns}
     if isinstance(groups, int):
         columns["group_quantiles"] = groups
     elif groups is not None:

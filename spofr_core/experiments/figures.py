@@ -16,6 +16,7 @@ Trace = dict[str, Any]
 
 METHOD_NAMES: Mapping[str, str] = {
     "spofr": "SPOFR",
+    "spo+": "SPOFR as published (SPO+)",
     "pto": "predict, then optimise",
     "fultr": "FULTR",
     "deltr": "DELTR",
@@ -24,6 +25,7 @@ METHOD_NAMES: Mapping[str, str] = {
 }
 METHOD_COLORS: Mapping[str, str] = {
     "spofr": "#2678b8",
+    "spo+": "#4aa3a3",
     "pto": "#d07c1f",
     "fultr": "#2f8f5b",
     "deltr": "#8a5bb5",
@@ -32,6 +34,7 @@ METHOD_COLORS: Mapping[str, str] = {
 }
 METHOD_SHAPES: Mapping[str, str] = {
     "spofr": "circle",
+    "spo+": "circle-open",
     "pto": "square",
     "fultr": "triangle-up",
     "deltr": "diamond",
@@ -68,63 +71,68 @@ def grid_figure(points: pd.DataFrame, *, title: str = "") -> go.Figure:
         line = {"color": GREY, "width": 1, "shape": "hv"}
         traces.append(_line(front["violation_mean"], front["dcg"], "Pareto front", line))
     for name, color, shape, part in _parts(points, "method"):
-        dominated = part["dominated"].to_numpy(dtype=bool)
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": name,
-                "x": part["violation_mean"].tolist(),
-                "y": part["dcg"].tolist(),
-                "marker": {
-                    "symbol": shape,
-                    "size": 9,
-                    "color": [GREY if grey else color for grey in dominated],
-                    "line": {"width": 1, "color": color},
-                },
-                "customdata": part["run"].tolist(),
-                "text": [_steered(row) for row in part.to_dict("records")],
-                "hovertemplate": "%{text}<br>violation %{x:.4f}, DCG %{y:.4f}<extra></extra>",
-            }
-        )
+        for grey in (True, False):
+            shown = part[part["dominated"] == grey]
+            traces.append(_points(shown, name, GREY if grey else color, color, shape, legend=not grey))
     traces += _ideal(points, "violation_mean")
     return _figure(traces, title=title, x="mean violation achieved", y="mean test DCG")
 
 
+def _points(part: pd.DataFrame, name: str, fill: str, edge: str, shape: str, *, legend: bool) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "legendgroup": name,
+        "showlegend": legend,
+        "x": part["violation_mean"].tolist(),
+        "y": part["dcg"].tolist(),
+        "marker": {"symbol": shape, "size": 9, "color": fill, "line": {"width": 1, "color": edge}},
+        "customdata": part["run"].tolist(),
+        "text": [_steered(row) for row in part.to_dict("records")],
+        "hovertemplate": "%{text}<br>violation %{x:.4f}, DCG %{y:.4f}<extra></extra>",
+    }
+
+
 def guarantee_figure(frame: pd.DataFrame, *, title: str = "") -> go.Figure:
-    """Bars by delta, method and confidence level; no bar where no model qualifies (the frame says how far it got)."""
-    levels = sorted(frame["level"].unique())
+    """Bars by delta, method and confidence level.
+
+    Where no model qualifies there is no bar but the word "none", and pointing at it says how far the method got. Bars
+    of models that qualified on validation and miss the level on test are hatched.
+    """
     deltas = sorted(frame["delta"].unique())
+    levels = sorted(frame["level"].unique())
     traces: list[Trace] = []
     for method, color, _, part in _parts(frame, "method"):
         for place, level in enumerate(levels):
             bars = part[part["level"] == level].set_index("delta").reindex(deltas)
-            missed = bars["holds"].fillna(True).to_numpy(dtype=bool) == False  # noqa: E712 - elementwise
-            traces.append(
-                {
-                    "type": "bar",
-                    "name": f"{method}, {level:.0%}",
-                    "legendgroup": method,
-                    "x": [f"{delta:g}" for delta in deltas],
-                    "y": bars["dcg"].tolist(),
-                    "marker": {
-                        "color": color,
-                        "opacity": 0.35 + 0.65 * (place + 1) / len(levels),
-                        "pattern": {"shape": ["/" if miss else "" for miss in missed]},
-                    },
-                    "text": bars["explanation"].fillna("").tolist(),
-                    "textposition": "none",
-                    "customdata": bars["share"].tolist(),
-                    "hovertemplate": f"{method}, level {level:.0%}<br>delta %{{x}}: DCG %{{y:.4f}}, "
-                    "%{customdata:.1%} of the test queries hold it<extra></extra>",
-                }
-            )
+            opacity = 0.35 + 0.65 * (place + 1) / len(levels)
+            traces.append(_bars(bars, deltas, f"{method}, {level:.0%}", color, opacity))
     figure = _figure(traces, title=title, x="delta", y="mean test DCG of the model taken")
     figure.update_layout(barmode="group", xaxis={"type": "category"})
-    known = frame["dcg"].dropna()
-    if len(known):
-        figure.update_yaxes(range=[0.9 * float(known.min()), 1.02 * float(known.max())])
     return figure
+
+
+def _bars(bars: pd.DataFrame, deltas: Sequence[float], name: str, color: str, opacity: float) -> Trace:
+    none = bars["dcg"].isna().to_numpy(dtype=bool)
+    missed = (~bars["holds"].fillna(value=True).astype(bool)).to_numpy(dtype=bool)
+    told = [
+        why if empty else f"DCG {dcg:.4f}; {share:.1%} of the test queries hold delta"
+        for empty, why, dcg, share in zip(none, bars["explanation"], bars["dcg"], bars["share"], strict=True)
+    ]
+    return {
+        "type": "bar",
+        "name": name,
+        "x": [f"{delta:g}" for delta in deltas],
+        "y": [0.0 if empty else dcg for empty, dcg in zip(none, bars["dcg"], strict=True)],
+        "marker": {"color": color, "opacity": opacity, "pattern": {"shape": ["/" if m else "" for m in missed]}},
+        "text": ["none" if empty else "" for empty in none],
+        "textposition": "outside",
+        "textangle": -90,
+        "textfont": {"color": color, "size": 10},
+        "hovertext": told,
+        "hovertemplate": f"{name}, delta %{{x}}<br>%{{hovertext}}<extra></extra>",
+    }
 
 
 def run_time_figure(frame: pd.DataFrame, *, title: str = "") -> go.Figure:

@@ -36,7 +36,8 @@ class DatasetSpec(StrictModel):
     file : str, optional
         Anything that `read_dataset` reads, with features and relevance; it is split by query, 60/20/20.
     columns : dict
-        Arguments of `read_dataset` for the file: query, item, group, relevance, features, ...
+        Arguments of `read_dataset` for the file: query, item, group, relevance, features (without them, every
+        numeric column that has no other role).
     folder : str, optional
         MSLR: a Fold folder of one's own in place of the bundled chunk.
     lists, test_lists : int, optional

@@ -15,7 +15,7 @@ from spofr_core.experiments.datasets import DataShelf
 from spofr_core.experiments.disk import DiskFull, full_disk_told, is_full, size_of, told_size
 from spofr_core.experiments.executors import Executor, InlineExecutor, Outcome, Task
 from spofr_core.experiments.progress import OnProgress, SweepState
-from spofr_core.experiments.results import collect
+from spofr_core.experiments.result_tables import collect
 from spofr_core.experiments.running import execute
 from spofr_core.experiments.spec import RunConfig, SweepSpec
 from spofr_core.experiments.store import RunStore

@@ -19,7 +19,7 @@ from spofr_core.errors import ConfigError, DataError
 from spofr_core.experiments import claim as claim_module
 from spofr_core.experiments.disk import DiskFull, size_of
 from spofr_core.experiments.output import MEASURED, RunOutput
-from spofr_core.experiments.results import collect, results
+from spofr_core.experiments.result_tables import collect, results
 from spofr_core.experiments.store import RunStore
 from tests.experiments.specs import tiny
 

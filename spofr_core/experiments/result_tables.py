@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spofr_core.data import write_whole
-from spofr_core.errors import DataError
+from spofr_core.data import write_csv, write_whole
+from spofr_core.errors import ConfigError, DataError
 from spofr_core.experiments.disk import full_disk_told
 from spofr_core.experiments.output import RESULT_COLUMNS
 from spofr_core.experiments.store import RunStore
@@ -39,10 +40,7 @@ def collect(store: RunStore) -> pd.DataFrame:
     """Write `results.parquet` anew from the runs that ended, and return it."""
     frame = results(store)
     frame = frame[frame["status"].isin(["done", "failed"])].reset_index(drop=True)
-    buffer = io.BytesIO()
-    frame.to_parquet(buffer, index=False)
-    with full_disk_told(store.root):
-        write_whole(store.root / "results.parquet", buffer.getvalue())
+    _write_parquet(frame, store.root / "results.parquet")
     return frame
 
 
@@ -74,3 +72,30 @@ def _read(store: RunStore, run: str, part: str, columns: list[str]) -> pa.Table:
             return file.read(columns=columns, use_threads=False)
     except FileNotFoundError:
         raise DataError(f"Run {run} has no results of the {part} part: it is not done, or was removed.") from None
+
+
+def export_results(store: RunStore, runs: Iterable[str], target: str | Path) -> None:
+    """Write runs into one file: everything about them (.zip), or the table of results (.csv, .parquet).
+
+    Raises
+    ------
+    ConfigError
+        When the name has another ending.
+    """
+    path = Path(target)
+    names = list(runs)
+    if path.suffix == ".zip":
+        store.export(names, path)
+    elif path.suffix == ".csv":
+        write_csv(results(store, names), path)
+    elif path.suffix == ".parquet":
+        _write_parquet(results(store, names), path)
+    else:
+        raise ConfigError(f"{path.name!r} has no ending that says what to write: give .zip, .csv or .parquet.")
+
+
+def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    with full_disk_told(path.parent):
+        write_whole(path, buffer.getvalue())
