@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spofr_core.cli_experiments import register as register_experiments
+from spofr_core.cli_experiments import register_bench
 from spofr_core.cli_learning import register as register_learning
 from spofr_core.cli_options import DataOptions, FairnessOptions, with_options
 from spofr_core.errors import ConfigError, SpofrError
@@ -28,6 +30,8 @@ app = typer.Typer(
 bench_app = typer.Typer(help="Measured ratios, side by side in one run.", no_args_is_help=True)
 app.add_typer(bench_app, name="bench")
 register_learning(app)
+register_experiments(app)
+register_bench(bench_app)
 
 JsonOption = Annotated[
     str | None, typer.Option("--json", help="Write the summary as JSON to this file; '-' is stdout.")
@@ -226,6 +230,18 @@ def bench_solver_command(
     from spofr_core.experiments.bench.solver import bench_solver
 
     _report_bench(bench_solver(rounds=rounds, quick=quick), json_)
+
+
+@bench_app.command("train")
+def bench_train_command(
+    json_: JsonOption = None,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 5,
+    quick: Annotated[bool, typer.Option(help="The smaller training set only.")] = False,
+) -> None:
+    """One epoch of each method beside one of ListNet, on the same clicks."""
+    from spofr_core.experiments.bench.train import bench_train
+
+    _report_bench(bench_train(rounds=rounds, quick=quick), json_)
 
 
 def _report_bench(measured: dict[str, Any], json_: str | None) -> None:
