@@ -63,9 +63,9 @@ def exposure_by_group(summary: Mapping[str, Any]) -> go.Figure:
 
 
 def against(value: float, mean: float) -> str:
-    """How far a value is from the mean, in words."""
+    """How far a value is from the mean, in words short enough for a bar on a telephone."""
     change = round(100 * (value / mean - 1)) if mean > 0 else 0
-    return "at the mean" if change == 0 else f"{abs(change)} % {'above' if change > 0 else 'below'} the mean"
+    return "at the mean" if change == 0 else f"{abs(change)} % {'above' if change > 0 else 'below'}"
 
 
 def bounds_shares(result: AuditResult) -> go.Figure:

@@ -78,6 +78,18 @@ def by_score(policy: Policy) -> NDArray[np.int64]:
     return np.argsort(-policy.scores, kind="stable")
 
 
+def corner(policy: Policy, items: NDArray[Any], positions: int) -> NDArray[np.float64]:
+    """Probabilities of these items at the first positions; the whole matrix of a long list would fill the memory."""
+    row = np.full(len(policy.scores), -1)
+    row[items] = np.arange(len(items))
+    part = np.zeros((len(items), positions))
+    for ranking, probability in zip(policy.rankings, policy.probabilities, strict=True):
+        rows = row[ranking[:positions]]
+        columns = np.flatnonzero(rows >= 0)
+        part[rows[columns], columns] += probability
+    return part
+
+
 def heat_map(policy: Policy, all_groups: Sequence[str]) -> go.Figure:
     """Probability of each item at each position; items from the highest score down."""
     shown = min(len(policy.scores), MOST_CELLS)
@@ -85,7 +97,7 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> go.Figure:
     styles = group_styles(all_groups)
     names = [plot(policy.item_ids[k], 14) for k in order]
     looks = [styles[policy.groups[k]] for k in order]
-    matrix = policy.matrix[order][:, :shown]
+    matrix = corner(policy, order, shown)
     cells: Trace = {
         "type": "heatmap",
         "z": np.where(matrix > 1e-12, matrix, np.nan),

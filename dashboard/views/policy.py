@@ -8,7 +8,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dashboard.charts.policy import MOST_CELLS, MOST_POSITIONS, exposure_in_bounds, heat_map, lottery, sampled_histogram
+from dashboard.charts.policy import (
+    MOST_CELLS,
+    MOST_POSITIONS,
+    by_score,
+    corner,
+    exposure_in_bounds,
+    heat_map,
+    lottery,
+    sampled_histogram,
+)
 from dashboard.compute import audited, fairness_of, repaired
 from dashboard.elements import chart, csv_bytes, show_table, told
 from dashboard.sampling import PERIODS, Sampled, sampled_violations
@@ -209,9 +218,10 @@ def _heat(source: Loaded, policy: Policy) -> None:
 
 
 def _matrix_frame(policy: Policy) -> pd.DataFrame:
-    frame = pd.DataFrame(policy.matrix[:MOST_CELLS, :MOST_CELLS])
-    frame.columns = [str(position + 1) for position in frame.columns]
-    frame.insert(0, "item", [str(name) for name in policy.item_ids.tolist()[:MOST_CELLS]])
+    shown = min(len(policy.scores), MOST_CELLS)
+    order = by_score(policy)[:shown]
+    frame = pd.DataFrame(corner(policy, order, shown), columns=[str(j + 1) for j in range(shown)])
+    frame.insert(0, "item", [str(policy.item_ids[k]) for k in order])
     return frame
 
 
@@ -271,7 +281,7 @@ def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
         )
         st.download_button(
             "Policy (CSV)",
-            csv_bytes(policy.to_frame()),
+            lambda: csv_bytes(policy.to_frame()),
             "policy.csv",
             "text/csv",
             icon=":material/table:",
@@ -279,7 +289,7 @@ def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
         )
         st.download_button(
             "Policy (JSON)",
-            policy_json(policy),
+            lambda: policy_json(policy),
             "policy.json",
             "application/json",
             icon=":material/data_object:",
@@ -287,7 +297,7 @@ def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
         )
         st.download_button(
             "Certificate (JSON)",
-            json.dumps(policy.certificate, indent=2, ensure_ascii=False),
+            lambda: json.dumps(policy.certificate, indent=2, ensure_ascii=False),
             "certificate.json",
             "application/json",
             icon=":material/workspace_premium:",

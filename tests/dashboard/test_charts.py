@@ -8,7 +8,7 @@ import pytest
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
 from dashboard.charts.base import MOST_POINTS
 from dashboard.charts.content import group_counts, list_lengths
-from dashboard.charts.policy import exposure_in_bounds, heat_map, lottery, sampled_histogram
+from dashboard.charts.policy import corner, exposure_in_bounds, heat_map, lottery, sampled_histogram
 from dashboard.charts.shares import is_thinned
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
@@ -104,6 +104,11 @@ def test_the_lottery_shows_every_item_in_every_column(policy):
 def test_the_heat_map_is_the_matrix_in_the_order_of_the_scores(policy):
     cells = heat_map(policy, ("a", "b")).data[0]
     assert np.allclose(np.nan_to_num(np.array(cells.z)), policy.matrix, atol=1e-9)
+
+
+def test_a_corner_of_the_matrix_is_that_of_the_whole(policy):
+    items = np.array([4, 0, 2])
+    assert np.allclose(corner(policy, items, 3), policy.matrix[items, :3], atol=1e-12)
 
 
 def test_bounds_and_marks(policy):
