@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spofr_core.experiments.datasets import DataShelf, load_splits, training_data
-    from spofr_core.experiments.disk import DiskFull, told_size
+    from spofr_core.experiments.disk import DiskFull, read_json, told_size, write_json
     from spofr_core.experiments.executors import Executor, InlineExecutor, PoolExecutor, Task, make_executor
     from spofr_core.experiments.executors.threads import limit_threads
     from spofr_core.experiments.figures import (
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         tradeoff_figure,
     )
     from spofr_core.experiments.output import RESULT_COLUMNS
+    from spofr_core.experiments.owner import FileLock, Owner
     from spofr_core.experiments.paper import FIGURES, sweeps_for
     from spofr_core.experiments.paper_findings import Finding, findings
     from spofr_core.experiments.progress import SweepBar, SweepState, told_time
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "datasets": ("DataShelf", "load_splits", "training_data"),
-    "disk": ("DiskFull", "told_size"),
+    "disk": ("DiskFull", "read_json", "told_size", "write_json"),
     "time_estimate": ("Estimate", "estimate"),
     "executors": ("Executor", "InlineExecutor", "PoolExecutor", "Task", "make_executor"),
     "executors.threads": ("limit_threads",),
@@ -55,6 +56,7 @@ _HOME = {
     ),
     "paper_findings": ("Finding", "findings"),
     "output": ("RESULT_COLUMNS",),
+    "owner": ("FileLock", "Owner"),
     "paper": ("FIGURES", "sweeps_for"),
     "progress": ("SweepBar", "SweepState", "told_time"),
     "record": ("RunRecord",),
@@ -78,8 +80,10 @@ __all__ = [
     "DiskFull",
     "Estimate",
     "Executor",
+    "FileLock",
     "Finding",
     "InlineExecutor",
+    "Owner",
     "PoolExecutor",
     "Reproduction",
     "RunConfig",
@@ -106,6 +110,7 @@ __all__ = [
     "planned_runs",
     "price_figure",
     "query_results",
+    "read_json",
     "reproduce",
     "results",
     "run_fairness",
@@ -118,6 +123,7 @@ __all__ = [
     "told_time",
     "tradeoff_figure",
     "training_data",
+    "write_json",
 ]
 
 

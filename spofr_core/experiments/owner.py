@@ -41,7 +41,9 @@ class Owner:
         if self.host != socket.gethostname():
             return True
         try:
-            return abs(psutil.Process(self.pid).create_time() - self.started) < 1.0
+            process = psutil.Process(self.pid)
+            # A zombie has ended; only its parent has not asked how yet.
+            return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - self.started) < 1.0
         except psutil.NoSuchProcess:
             return False
         except psutil.AccessDenied:

@@ -1,0 +1,43 @@
+"""Who is there: a random number in a cookie, so that a refresh, a second tab and a restarted server find the same jobs.
+
+It is no login: it keeps visitors of one server from seeing each other's uploads and jobs. It is not part of the
+address, because addresses are for sharing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+
+import streamlit as st
+
+COOKIE = "spofr_visitor"
+_KEY = "visitor"
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+_YEAR = 365 * 24 * 3600
+
+
+def visitor() -> str:
+    """Name of this visitor in paths and records: a hash, so that no record holds the cookie itself."""
+    return hashlib.sha256(_token().encode()).hexdigest()[:24]
+
+
+def remember_visitor() -> None:
+    """Leave the cookie in a browser that has none yet."""
+    token = _token()
+    if st.context.cookies.get(COOKIE) == token or st.session_state.get("visitor-told"):
+        return
+    st.session_state["visitor-told"] = True
+    # Only hexadecimal digits get here, so nothing can break out of the string.
+    st.html(
+        f"<script>document.cookie = '{COOKIE}={token}; path=/; max-age={_YEAR}; SameSite=Strict';</script>",
+        unsafe_allow_javascript=True,
+    )
+
+
+def _token() -> str:
+    if _KEY not in st.session_state:
+        found = st.context.cookies.get(COOKIE) or ""
+        st.session_state[_KEY] = found if _TOKEN.fullmatch(found) else secrets.token_hex(16)
+    return st.session_state[_KEY]
