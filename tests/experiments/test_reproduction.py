@@ -1,0 +1,233 @@
+"""The reproduction: what is run, what is written, and that findings follow the numbers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from spofr_core.errors import ConfigError
+from spofr_core.evaluation.tradeoffs import multi_group, run_times
+from spofr_core.experiments import figures as draw
+from spofr_core.experiments import paper
+from spofr_core.experiments.paper_findings import findings
+from spofr_core.experiments.reproduction import planned_runs, reproduce
+from spofr_core.experiments.static import find_chrome, write_images
+from spofr_core.experiments.store import RunStore
+from tests.experiments.frames import run, table
+
+TINY = replace(
+    paper.SIZES["small"],
+    clicks={"german-credit": 40, "mslr": 40},
+    all_clicks={"german-credit": (30, 40), "mslr": (40,)},
+    lists=10,
+    test_lists={"german-credit": 12, "mslr": 12},
+    deltas=(0.0, 0.4),
+    few_deltas=(0.0, 0.4),
+    penalties=(0.0, 1.0, 10.0),
+    seeds=1,
+    group_counts=(2, 3),
+    training={"max_steps": 4, "validate_every": 2, "hidden": [4]},
+)
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    monkeypatch.setitem(paper.SIZES, "small", TINY)
+
+
+def test_every_figure_is_drawn_and_told(tiny, tmp_path):
+    made = reproduce(["all"], "small", tmp_path, images=False)
+    assert made.outcome.ok
+    assert {finding.figure for finding in made.findings} == set(paper.FIGURES)
+    page = (tmp_path / "index.html").read_text("utf-8")
+    for name in paper.FIGURES:
+        assert f"id='{name}'" in page
+    for finding in made.findings:
+        assert finding.numbers, finding.claim
+    told = json.loads((tmp_path / "findings.json").read_text("utf-8"))
+    assert len(told["findings"]) == len(made.findings)
+    for name in ("tradeoff", "grid", "guarantee", "multigroup", "sizes", "runtime", "exact", "price", "matched"):
+        assert len(pd.read_parquet(tmp_path / "frames" / f"{name}.parquet")), name
+        assert (tmp_path / "frames" / f"{name}.csv").exists()
+    exact = pd.read_parquet(tmp_path / "frames" / "exact.parquet")
+    assert exact.groupby("dataset").size().to_dict() == {"german-credit": 41, "mslr": 41}
+    drawn = {path.stem for path in (tmp_path / "figures").glob("*.html")}
+    assert {"tradeoff-german-credit-spofr", "grid-mslr-exposure", "guarantee-mslr-exposure"} <= drawn
+    assert "https://" not in page.replace("https://plotly.com", "").replace("https://plot.ly", "")
+
+    again = reproduce(["grid"], "small", tmp_path, images=False)
+    assert again.outcome.done == 0, "runs are shared between figures and calls"
+
+
+def test_a_stopped_reproduction_draws_what_there_is(tiny, tmp_path):
+    made = reproduce(["runtime"], "small", tmp_path, stop=lambda: True, images=False)
+    assert made.outcome.stopped
+    assert "No run behind this figure is done yet" in (tmp_path / "index.html").read_text("utf-8")
+    assert any("0 of" in note for note in made.notes)
+    assert RunStore(tmp_path / "runs").records() == []
+
+
+def test_the_plans_have_the_sizes_of_the_paper():
+    runs = planned_runs(["tradeoff", "multigroup", "sizes"], "paper")
+    assert {(r.dataset.sample, r.clicks) for r in runs} == {
+        ("german-credit", 5_000),
+        ("german-credit", 50_000),
+        ("german-credit", 100_000),
+        ("mslr", 12_000),
+        ("mslr", 36_000),
+        ("mslr", 120_000),
+    }
+    assert {r.groups for r in runs if r.dataset.sample == "mslr"} == set(range(2, 8))
+    assert {r.seed for r in runs} == {0, 1, 2}
+    assert (min(r.delta for r in runs), max(r.delta for r in runs)) == (0.0, 0.4)
+    assert {r.dataset.test_lists for r in runs} == {1_500, 4_000}
+    assert {r.notion for r in planned_runs(["grid"], "paper")} == {"exposure", "merit"}
+
+
+def test_figures_share_runs():
+    grid, guarantee = planned_runs(["grid"], "small"), planned_runs(["guarantee"], "small")
+    assert {r.run for r in grid} == {r.run for r in guarantee}
+    assert len(planned_runs(["grid", "tradeoff"], "small")) < len(grid) + len(planned_runs(["tradeoff"], "small"))
+
+
+def test_a_fold_folder_takes_the_place_of_the_bundled_chunk():
+    runs = planned_runs(["multigroup"], "paper", folder="/data/Fold1")
+    assert {r.dataset.folder for r in runs} == {"/data/Fold1"}
+
+
+@pytest.mark.parametrize(("figures", "scale"), [(["magic"], "small"), (["grid"], "huge")])
+def test_what_cannot_be_reproduced(figures, scale):
+    with pytest.raises(ConfigError, match="must be one of"):
+        planned_runs(figures, scale)
+
+
+def test_published_spofr_is_told_apart():
+    runs = planned_runs(["tradeoff"], "small", datasets=("german-credit",))
+    published = [r for r in runs if paper.is_as_published(r)]
+    assert len(published) == len(runs) / 2
+    assert all(r.settings["loss"] == "spo+" for r in published)
+
+
+def verdicts(figure: str, **frames: pd.DataFrame) -> dict[str, str]:
+    return {finding.claim: finding.verdict for finding in findings(figure, frames)}
+
+
+def curve(values: dict[float, list[float]], **columns) -> list[dict]:
+    """Runs of one method: delta -> DCG of each seed."""
+    return [
+        run(f"{columns.get('notion', 'e')}{delta}-{seed}", delta=delta, seed=seed, dcg=dcg, **columns)
+        for delta, seeds in values.items()
+        for seed, dcg in enumerate(seeds)
+    ]
+
+
+def test_findings_on_the_tradeoff_follow_the_numbers():
+    rising = curve({0.0: [1.0, 1.01, 1.02], 0.4: [1.2, 1.22, 1.21]})
+    lower = curve({0.0: [0.5, 0.52, 0.51], 0.4: [0.7, 0.72, 0.71]}, notion="merit")
+    found = list(verdicts("tradeoff", results=table(*rising, *lower)).values())
+    assert found == ["same", "same", "same"]
+    flat = curve({0.0: [1.0, 1.2, 0.9], 0.4: [1.1, 1.0, 1.0]})
+    above = curve({0.0: [2.0, 2.2, 1.9], 0.4: [2.1, 2.0, 2.0]}, notion="merit", violation_max=0.1)
+    found = list(verdicts("tradeoff", results=table(*flat, *above)).values())
+    assert found == ["different", "different", "partly"]
+    single = curve({0.0: [1.0], 0.4: [1.1]})
+    assert next(iter(verdicts("tradeoff", results=table(*single)).values())) == "open"
+
+
+def test_findings_on_the_grid_follow_the_numbers():
+    ours = curve({0.01: [1.5], 0.4: [1.98]}, violation_mean=0.004)
+    rivals = [
+        run(f"f{p}", method="fultr", penalty=p, violation_mean=v, dcg=1.4)
+        for p, v in ((0.0, 0.1), (1.0, 0.02), (10.0, 0.004))
+    ]
+    found = findings("grid", {"results": table(*ours, *rivals)})
+    assert [f.verdict for f in found] == ["same", "same", "same", "different", "open"]
+    assert "SPOFR 1.980, FULTR 1.400" in " ".join(found[0].numbers)
+    better = [row | {"dcg": 2.5} for row in rivals]
+    assert findings("grid", {"results": table(*ours, *better)})[0].verdict == "different"
+
+
+def test_findings_on_groups_sizes_and_times_follow_the_numbers():
+    groups = [
+        run(f"{k}{delta}", groups=k, delta=delta, dcg=1.0 - 0.1 * k * (delta == 0.0))
+        for k in (2, 3, 4)
+        for delta in (0.0, 0.4)
+    ]
+    found = verdicts("multigroup", multigroup=multi_group(table(*groups)))
+    assert list(found.values()) == ["same", "same"]
+    few = [run(f"a{s}", delta=0.1, clicks=10, seed=s, dcg=1.0 + 0.01 * s) for s in range(3)]
+    many = [run(f"b{s}", delta=0.1, clicks=99, seed=s, dcg=1.005 + 0.012 * (2 - s)) for s in range(3)]
+    assert list(verdicts("sizes", results=table(*few, *many)).values()) == ["same"]
+    much = [row | {"dcg": row["dcg"] + 1} for row in many]
+    assert list(verdicts("sizes", results=table(*few, *much)).values()) == ["different"]
+    times = table(run("s", seconds=1.0, clicks=5000), run("f", method="fultr", penalty=1.0, seconds=9.0, clicks=5000))
+    (finding,) = findings("runtime", {"runtime": run_times(times)})
+    assert finding.verdict == "different"
+    assert "(paper: 39 s and 5 s)" in finding.numbers[0]
+
+
+def test_grid_figure_greys_what_is_dominated_and_carries_run_names():
+    points = pd.DataFrame(
+        {
+            "run": ["a", "b"],
+            "method": ["spofr", "spofr"],
+            "delta": [0.1, 0.2],
+            "penalty": [None, None],
+            "seed": [0, 0],
+            "violation_mean": [0.1, 0.2],
+            "dcg": [1.0, 0.5],
+            "ideal_dcg": [2.0, 2.0],
+            "dominated": [False, True],
+        }
+    )
+    traces = {(t.name, t.marker.color): t for t in draw.grid_figure(points).data if t.mode == "markers"}
+    assert traces[("SPOFR", draw.GREY)].customdata == ("b",)
+    assert traces[("SPOFR", draw.METHOD_COLORS["spofr"])].customdata == ("a",)
+
+
+def test_guarantee_figure_says_none_where_no_model_qualifies():
+    frame = pd.DataFrame(
+        {
+            "method": ["spofr", "fultr"],
+            "delta": [0.0, 0.0],
+            "level": [1.0, 1.0],
+            "dcg": [1.0, None],
+            "share": [1.0, None],
+            "holds": pd.array([True, None], dtype="boolean"),
+            "explanation": ["", "No fultr model of 3 holds it."],
+        }
+    )
+    ours, theirs = draw.guarantee_figure(frame).data
+    assert (list(ours.y), list(ours.text)) == ([1.0], [""])
+    assert (list(theirs.y), list(theirs.text)) == ([0.0], ["none"])
+    assert theirs.hovertext[0] == "No fultr model of 3 holds it."
+
+
+def test_methods_have_a_colour_and_a_shape_of_their_own():
+    assert len(set(draw.METHOD_COLORS.values())) == len(set(draw.METHOD_SHAPES.values())) == len(draw.METHOD_NAMES)
+
+
+def test_pictures_by_the_browser_at_hand(tmp_path):
+    if find_chrome() is None:
+        pytest.skip("no Chrome or Chromium here")
+    frame = pd.DataFrame({"delta": [0.0, 0.1], "dcg": [1.0, 2.0], "dcg_lower": [0.9, 1.9], "dcg_upper": [1.1, 2.1]})
+    figure = draw.exact_figure(frame, title="</script><b>x")
+    written, problem = write_images({"one": figure}, tmp_path)
+    assert problem is None
+    assert {path.name for path in written} == {"one.png", "one.svg"}
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (tmp_path / "one.svg").read_bytes()
+
+
+def test_without_a_browser_there_are_no_pictures_and_a_word(tmp_path, monkeypatch):
+    empty = draw.exact_figure(pd.DataFrame({"delta": [], "dcg": [], "dcg_lower": [], "dcg_upper": []}))
+    written, problem = write_images({"one": empty}, tmp_path, chrome="/bin/false")
+    assert written == []
+    assert "drew no pictures" in problem
+    monkeypatch.setenv("PATH", "")
+    written, problem = write_images({"one": empty}, tmp_path)
+    assert written == []
+    assert problem.startswith("No Chrome or Chromium was found")
