@@ -6,6 +6,7 @@ Exit code 0: done. 1: the audited thing fails (`--fail-on-violation`, `verify`).
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ from spofr_core.cli_experiments import register as register_experiments
 from spofr_core.cli_experiments import register_bench
 from spofr_core.cli_learning import register as register_learning
 from spofr_core.cli_options import DataOptions, FairnessOptions, with_options
+from spofr_core.data import RankingDataset, write_whole
 from spofr_core.errors import ConfigError, SpofrError
 
 if TYPE_CHECKING:
@@ -57,17 +59,21 @@ def audit_command(
 ) -> None:
     """Who gets the exposure, and which queries break delta."""
     from spofr_core.evaluation import audit, audit_folder
-    from spofr_core.reporting import verdict
+    from spofr_core.reporting import Provenance, audit_html, verdict
 
+    data = None
     if model is not None:
-        result = _audit_model(model, source, ask, cutoff, seed)
+        result, data = _audit_model(model, source, ask, cutoff, seed)
     elif source.file is not None and source.file.is_dir():
         result = audit_folder(source.file, ask.build(None), mapping=source.mapping(), cutoff=cutoff, seed=seed)
     else:
         data = source.read()
         result = audit(data, ask.build(data), cutoff=cutoff, seed=seed)
     if html is not None:
-        result.to_html(html)
+        named = source.source if model is None else f"model {model}"
+        fingerprint = None if data is None else data.fingerprint
+        given = Provenance(source=named, fingerprint=fingerprint, command=f"spofr {shlex.join(sys.argv[1:])}")
+        write_whole(html, audit_html(result, provenance=given).encode("utf-8"))
     if csv is not None:
         result.to_csv(csv)
     _emit_json(result.summary, json_)
@@ -80,7 +86,9 @@ def audit_command(
         raise typer.Exit(1)
 
 
-def _audit_model(model: Path, source: DataOptions, ask: FairnessOptions, cutoff: int, seed: int) -> AuditResult:
+def _audit_model(
+    model: Path, source: DataOptions, ask: FairnessOptions, cutoff: int, seed: int
+) -> tuple[AuditResult, RankingDataset]:
     """Audit a model's policies: at another delta the programme is solved anew, a penalty method stays as it is."""
     from spofr_core.cli_learning import model_and_data
     from spofr_core.evaluation import audit
@@ -89,7 +97,7 @@ def _audit_model(model: Path, source: DataOptions, ask: FairnessOptions, cutoff:
     trained, data = model_and_data(model, source)
     fairness = ask.of_model(trained.fairness)
     asked = fairness if isinstance(trained, ProgrammeEstimator) else None
-    return audit(data, fairness, policies=trained.policies(data, asked), cutoff=cutoff, seed=seed)
+    return audit(data, fairness, policies=trained.policies(data, asked), cutoff=cutoff, seed=seed), data
 
 
 @app.command()
@@ -258,8 +266,6 @@ def _emit_json(content: dict[str, Any], target: str | None) -> None:
     if target == "-":
         typer.echo(text)
     else:
-        from spofr_core.data import write_whole
-
         write_whole(target, (text + "\n").encode("utf-8"))
 
 
