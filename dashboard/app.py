@@ -11,6 +11,8 @@ from dashboard.navigation import pages
 from dashboard.sidebar import settle, sidebar
 from dashboard.sources import loaded
 from dashboard.state import write_address
+from dashboard.tray import tray
+from dashboard.visitor import remember_visitor
 from dashboard.warmup import solver
 
 ICON = Path(__file__).parent / "assets" / "icon.svg"
@@ -30,9 +32,12 @@ def main() -> None:
 @told
 def controls() -> None:
     """The sidebar, after the choices have been brought in line with the data."""
+    remember_visitor()
     source = loaded()
     settle(source)
     sidebar(source)
+    with st.sidebar:
+        tray()
 
 
 main()

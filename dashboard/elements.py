@@ -29,21 +29,32 @@ def chart(
     note: str = "",
     headed: bool = True,
     name: str = "",
+    on_mark: Callable[[str], None] | None = None,
 ) -> None:
     """A titled chart, with words for those who do not see it and its numbers for those who want them.
 
     The table is made when somebody opens it: most of the time nobody does, and delta draws the page again and again.
-    `name` keeps the chart the same for the browser where the title changes.
+    `name` keeps the chart the same for the browser where the title changes; `on_mark` is called with what a clicked
+    mark stands for, its `customdata`.
     """
     if headed:
         st.subheader(title, anchor=False)
-    st.plotly_chart(figure, config=CONFIG, alt=described, key=f"chart-{name or title}")
+    key = f"chart-{name or title}"
+    clicks = {} if on_mark is None else {"on_select": lambda: _clicked(key, on_mark), "selection_mode": "points"}
+    st.plotly_chart(figure, config=CONFIG, alt=described, key=key, **clicks)
     if note:
         st.caption(note)
     numbers = st.expander("The numbers", key=f"numbers-{name or title}", on_change="rerun")
     if numbers.open:
         with numbers:
             show_table(table(), f"Numbers of: {title}")
+
+
+def _clicked(key: str, on_mark: Callable[[str], None]) -> None:
+    marks = st.session_state[key]["selection"]["points"]
+    meant = next((mark["customdata"] for mark in marks if mark.get("customdata")), None)
+    if meant:
+        on_mark(meant if isinstance(meant, str) else str(meant[0]))
 
 
 def table(frame: pd.DataFrame, described: str) -> None:

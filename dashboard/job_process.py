@@ -14,7 +14,7 @@ from dashboard.jobs import JobBoard, first_in_line, slot_lock, workers
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import FileLock, Owner, read_json, write_json
 
-NICE = 10
+NICE = 5
 """Pages answer first."""
 PATIENCE = 0.5
 """Seconds between two looks at the line, and between two words about the progress."""

@@ -22,7 +22,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 from typing import Any, Literal
@@ -43,7 +43,7 @@ ROOT = Path(__file__).resolve().parent.parent
 class Job:
     """A job as its directory tells it.
 
-    `total`, `done`, `failed` and `before` count runs (`before`: those that were there already); `running` maps the
+    `done`, `failed` and `before` count its runs (`before`: those that were there already); `running` maps the
     runs at work to the share of their steps; `seconds_left` is an estimate, None while there is none.
     """
 
@@ -54,13 +54,18 @@ class Job:
     store: Path
     created: float
     status: Status
-    total: int = 0
+    runs: tuple[str, ...] = ()
     done: int = 0
     failed: int = 0
     before: int = 0
-    running: dict[str, float] | None = None
+    running: dict[str, float] = field(default_factory=dict)
     seconds_left: float | None = None
     reason: str = ""
+
+    @property
+    def total(self) -> int:
+        """Runs in all."""
+        return len(self.runs)
 
     @property
     def active(self) -> bool:
@@ -77,7 +82,7 @@ class Job:
         """How much of it is done, from 0 to 1."""
         if self.status == "done":
             return 1.0
-        return min(1.0, (self.ended + sum((self.running or {}).values())) / max(self.total, 1))
+        return min(1.0, (self.ended + sum(self.running.values())) / max(self.total, 1))
 
     @property
     def resumable(self) -> bool:
@@ -98,7 +103,7 @@ class JobBoard:
         self.home = home
         self.folder = home / "jobs"
 
-    def start(self, spec: dict[str, Any], *, title: str, visitor: str, store: Path, total: int) -> Job:
+    def start(self, spec: dict[str, Any], *, title: str, visitor: str, store: Path, runs: list[str]) -> Job:
         """Begin a job; it waits for a free slot by itself.
 
         Raises
@@ -110,7 +115,7 @@ class JobBoard:
         if waiting >= MOST_WAITING:
             raise ConfigError(f"{waiting} jobs are waiting already: let some of them end, or cancel one.")
         job = uuid.uuid4().hex[:12]
-        asked = {"job": job, "visitor": visitor, "title": title, "spec": spec, "total": total}
+        asked = {"job": job, "visitor": visitor, "title": title, "spec": spec, "runs": runs}
         write_json(self.folder / job / "job.json", {**asked, "store": str(store), "created": time.time()})
         self._launch(job)
         return self.get(job, visitor)
@@ -192,7 +197,7 @@ def _job(folder: Path) -> Job | None:
         store=Path(asked["store"]),
         created=float(asked["created"]),
         status=_status(state, (folder / "cancel").exists()),
-        total=int(asked["total"]),
+        runs=tuple(asked["runs"]),
         done=int(state.get("done", 0)),
         failed=int(state.get("failed", 0)),
         before=int(state.get("before", 0)),

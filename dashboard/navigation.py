@@ -10,6 +10,9 @@ import streamlit as st
 PAGES = {
     "data": ("Data", ":material/table_view:"),
     "audit": ("Audit", ":material/balance:"),
+    "train": ("Train", ":material/model_training:"),
+    "tradeoffs": ("Tradeoffs", ":material/show_chart:"),
+    "guarantees": ("Guarantees", ":material/verified_user:"),
     "policy": ("Policy", ":material/casino:"),
     "report": ("Report", ":material/description:"),
 }

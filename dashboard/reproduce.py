@@ -7,7 +7,14 @@ import shlex
 from dashboard.sources import Loaded
 from dashboard.state import Choices
 
-_IMPORTED = ("read_dataset", "load_sample")
+_IMPORTED = {
+    "read_dataset": "data",
+    "load_sample": "data",
+    "RunStore": "experiments",
+    "load_splits": "experiments",
+    "load_model": "learning",
+}
+"""What the lines that load the data may call, and the room that it comes from."""
 
 
 def command_lines(source: Loaded, choices: Choices) -> str | None:
@@ -28,7 +35,6 @@ def command_lines(source: Loaded, choices: Choices) -> str | None:
 
 def python_lines(source: Loaded, choices: Choices) -> str:
     """A script that computes the same summary."""
-    used = [name for name in _IMPORTED if f"{name}(" in source.python]
     fairness_names = ["Fairness", *(["PositionBias"] if _bias(choices) else [])]
     fairness_names += ["group_merits"] if choices.notion == "merit" else []
     given = [f"delta={choices.delta:g}"]
@@ -38,11 +44,13 @@ def python_lines(source: Loaded, choices: Choices) -> str:
         given.append("merits=group_merits(data)")
     if _bias(choices):
         given.append(f"position_bias={_bias(choices)}")
+    imported: dict[str, list[str]] = {"evaluation": ["audit"], "fairness": fairness_names}
+    for name, room in _IMPORTED.items():
+        if f"{name}(" in source.python:
+            imported.setdefault(room, []).append(name)
     return "\n".join(
         [
-            f"from spofr_core.data import {', '.join(used)}",
-            "from spofr_core.evaluation import audit",
-            f"from spofr_core.fairness import {', '.join(fairness_names)}",
+            *(f"from spofr_core.{room} import {', '.join(imported[room])}" for room in sorted(imported)),
             "",
             source.python,
             f"result = audit(data, Fairness({', '.join(given)}))",

@@ -7,7 +7,7 @@ import math
 import streamlit as st
 
 from dashboard.compute import audited, fairness_of
-from dashboard.sources import Loaded
+from dashboard.sources import MODEL, Loaded
 from dashboard.state import choices, choose, follow
 from dashboard.text import FORMULAS, markdown
 from spofr_core.fairness import Notion
@@ -37,7 +37,7 @@ def settle(loaded: Loaded) -> None:
 def sidebar(loaded: Loaded) -> None:
     """delta with its definition and range, the notion, and the exposure model."""
     with st.sidebar:
-        st.caption(f"Data: {markdown(loaded.title)}")
+        _source(loaded)
         delta_slider(loaded, "sidebar-delta")
         asked = fairness_of(choices(), loaded.data)
         st.caption(asked.definition)
@@ -46,6 +46,16 @@ def sidebar(loaded: Loaded) -> None:
         st.caption(f"For this data, {number(low)} asks for everything and above {number(high)} nothing is forbidden.")
         _notion(loaded)
         _exposure_model(loaded)
+
+
+def _source(loaded: Loaded) -> None:
+    if loaded.key != MODEL:
+        st.caption(f"Data: {markdown(loaded.title)}")
+        return
+    st.caption(markdown(loaded.title))
+    st.button(
+        "Leave this model", icon=":material/close:", key="leave-model", on_click=lambda: choose(model="", query="")
+    )
 
 
 def delta_steps(loaded: Loaded) -> tuple[float, float, int]:

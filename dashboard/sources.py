@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from dashboard.state import choices, choose
 from spofr_core.data import RankingDataset, load_sample, read_dataset, sample_path
 
 UPLOAD = "upload"
+MODEL = "model"
 _KEPT = "uploaded"
 
 
@@ -51,7 +53,8 @@ SAMPLES: dict[str, Sample] = {
 class Loaded:
     """A dataset, what it is called, and the lines that load the same one.
 
-    `arguments` are those of the shell command, or None where no command reads the same rows.
+    `arguments` are those of the shell command, or None where no command reads the same rows; `learnable` reads the same
+    rows with their features, or is None where the data is a sample, whose features are at hand.
     """
 
     key: str
@@ -60,6 +63,7 @@ class Loaded:
     python: str
     arguments: tuple[str, ...] | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    learnable: Callable[[], RankingDataset] | None = None
 
     @property
     def shell(self) -> str | None:
@@ -68,6 +72,24 @@ class Loaded:
 
 
 def loaded() -> Loaded:
+    """What this session looks at: the scores of a trained model if one is chosen, else those of the data itself."""
+    run = choices().model
+    return loaded_data() if not run else _of_model(run) or loaded_data()
+
+
+def _of_model(run: str) -> Loaded | None:
+    # Models need torch, which takes seconds to import: only who looks at one waits for it.
+    from dashboard.models import model_named
+
+    model = model_named(run)
+    if model is None:
+        choose(model="")
+        st.toast("The link speaks of a model that is not here. Here is the data itself.", icon=":material/info:")
+        return None
+    return Loaded(MODEL, f"Scores of {model.title}, test part", model.data, model.python)
+
+
+def loaded_data() -> Loaded:
     """The data of this session; a link to somebody's upload, or to nothing, opens the first sample and says so."""
     wanted = choices().data
     if wanted == UPLOAD and _KEPT in st.session_state:
@@ -80,7 +102,7 @@ def loaded() -> Loaded:
             else "data that is not here"
         )
         st.toast(f"The link speaks of {lost}. Here is a bundled sample instead.", icon=":material/info:")
-        return loaded()
+        return loaded_data()
     groups = SAMPLES[wanted].groups
     return load_bundled(wanted, choices().groups if choices().groups in groups else next(iter(groups)))
 
@@ -88,7 +110,7 @@ def loaded() -> Loaded:
 def keep_upload(uploaded: Loaded) -> None:
     """Make an upload the data of this session, and of no other."""
     st.session_state[_KEPT] = uploaded
-    choose(data=UPLOAD, groups="", query="", top=0)
+    choose(data=UPLOAD, groups="", query="", top=0, model="")
 
 
 @st.cache_resource(max_entries=16, show_spinner="Loading the sample")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
@@ -21,7 +22,8 @@ class Choices:
     """Everything that a link carries.
 
     `data` names a bundled sample, or is "upload"; `groups` how its groups are made ("" is the sample's own way);
-    `query` the one shown on the Policy page ("" is the worst).
+    `query` the one shown on the Policy page ("" is the worst); `model` the run whose scores are looked at ("" are those
+    of the data); `sweep` the runs that the charts of many models show.
     """
 
     data: str = "hiring"
@@ -32,6 +34,8 @@ class Choices:
     shift: float = 1.0
     top: int = 0
     query: str = ""
+    model: str = ""
+    sweep: str = ""
 
     @property
     def position_bias(self) -> PositionBias:
@@ -76,6 +80,8 @@ def _sensible(name: str, value: Any) -> bool:
     limits = {"delta": (0.0, 1e6), "power": (0.01, 20.0), "shift": (0.0, 1000.0), "top": (1, 100_000)}
     if name == "notion":
         return value in get_args(Notion)
+    if name in ("model", "sweep"):
+        return re.fullmatch(r"[0-9a-f]+(\.[0-9a-f]+)*", value) is not None
     low, high = limits.get(name, (None, None))
     return low is None or low <= value <= high
 
@@ -88,11 +94,13 @@ def choices() -> Choices:
 
 
 def choose(**changes: Any) -> None:
-    """Change some choices. Other data, or other groups, forget the query that was looked at."""
+    """Change some choices. Other data, groups or model forget the query that was looked at; other data, the model."""
     before = choices()
     if changes.get("data", before.data) != before.data:
-        changes = {"groups": "", "query": "", "top": 0} | changes
+        changes = {"groups": "", "query": "", "top": 0, "model": ""} | changes
     elif changes.get("groups", before.groups) != before.groups:
+        changes = {"query": "", "model": ""} | changes
+    elif changes.get("model", before.model) != before.model:
         changes = {"query": ""} | changes
     st.session_state[_KEY] = replace(before, **changes)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dashboard.sources import UPLOAD, Loaded
-from spofr_core.data import Limits, read_dataset
+from spofr_core.data import Limits, RankingDataset, read_dataset
 from spofr_core.errors import DataError
 
 LIMITS = Limits(file_bytes=2 * 2**30, rows=5_000_000, groups=50, list_length=20_000)
@@ -63,7 +63,15 @@ def read_upload(file: Any, mapping: Mapping, *, letor: bool, encoding: str | Non
         data, line = _ranked_by_feature(data, mapping)
         python += "\n" + line
         arguments = None
-    return Loaded(UPLOAD, file.name, data, python, arguments)
+    return Loaded(UPLOAD, file.name, data, python, arguments, learnable=lambda: _with_features(file, options, data))
+
+
+def _with_features(file: Any, options: dict[str, Any], data: RankingDataset) -> RankingDataset:
+    """The same rows with what a scorer can learn from: every number that has no other role."""
+    if data.features is not None:
+        return data
+    file.seek(0)
+    return read_dataset(file, limits=LIMITS, features="auto", **options)
 
 
 def _ranked_by_feature(data: Any, mapping: Mapping) -> tuple[Any, str]:

@@ -38,6 +38,6 @@ def remember_visitor() -> None:
 
 def _token() -> str:
     if _KEY not in st.session_state:
-        found = st.context.cookies.get(COOKIE) or ""
+        found = str(st.context.cookies.get(COOKIE) or "")
         st.session_state[_KEY] = found if _TOKEN.fullmatch(found) else secrets.token_hex(16)
     return st.session_state[_KEY]

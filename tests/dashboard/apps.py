@@ -26,12 +26,17 @@ def _script(name: str) -> None:
     from dashboard.sidebar import settle, sidebar
     from dashboard.sources import loaded
     from dashboard.state import write_address
+    from dashboard.tray import tray
+    from dashboard.visitor import remember_visitor
 
     @told
     def controls() -> None:
+        remember_visitor()
         source = loaded()
         settle(source)
         sidebar(source)
+        with st.sidebar:
+            tray()
 
     st.navigation(pages(), position="hidden")  # so that a page may send the reader to another one
     controls()

@@ -1,0 +1,181 @@
+"""Many trained models: the figures of the experiments, dressed as this dashboard's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from dashboard.charts.base import NEUTRAL, Trace, axis, figure, note, rule
+from dashboard.text import plot
+from spofr_core.experiments import (
+    METHOD_NAMES,
+    achieved_figure,
+    exact_figure,
+    grid_figure,
+    guarantee_figure,
+    price_figure,
+    tradeoff_figure,
+)
+from spofr_core.reporting import number
+
+MOST_MARKS = 10_000
+"""Models that a chart shows; beyond that the dominated ones are thinned, and the page says so."""
+_IDEAL = "ideal DCG"
+_INK = "#444"
+"""What the figures draw reference lines with; it cannot be seen on a dark page."""
+
+
+def grid(points: pd.DataFrame, selected: str = "") -> go.Figure:
+    """Every model by violation and DCG; the chosen one has a ring around it."""
+    shown = thinned(points)
+    traces = _traces(grid_figure(shown))
+    for trace in traces:
+        if "markers" in trace.get("mode", ""):
+            trace["marker"] = {**trace["marker"], "size": 11}
+    chosen = shown[shown["run"] == selected]
+    if len(chosen):
+        traces.append(_ring(chosen.iloc[0]))
+    top = max([float(shown["violation_mean"].max()), 1e-9]) * 1.06
+    return figure(
+        traces,
+        height=430,
+        legend=True,
+        legend_below=True,
+        x={"title": "mean violation on test", "range": [-0.03 * top, top]},
+        y={"title": "mean DCG on test", "showgrid": True},
+        hovermode="closest",
+        margin={"l": 8, "r": 8, "t": 10, "b": 8},
+    )
+
+
+def thinned(points: pd.DataFrame, most: int = MOST_MARKS) -> pd.DataFrame:
+    """All models of the front, and as many of the dominated ones, evenly taken, as there is room for."""
+    if len(points) <= most:
+        return points
+    front = points[~points["dominated"]].head(most)
+    others = points[points["dominated"]]
+    room = max(most - len(front), 1)
+    return pd.concat([front, others.iloc[:: -(-len(others) // room)]]).sort_index()
+
+
+def _ring(model: pd.Series) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "the chosen model",
+        "x": [model["violation_mean"]],
+        "y": [model["dcg"]],
+        "marker": {"symbol": "circle-open", "size": 22, "color": NEUTRAL, "line": {"width": 3, "color": NEUTRAL}},
+        "hoverinfo": "skip",
+    }
+
+
+def tradeoff(frame: pd.DataFrame, by: str = "method") -> go.Figure:
+    """DCG against the delta asked for, a curve per value of `by`. The ideal lies far above and is told in words."""
+    traces = [trace for trace in _traces(tradeoff_figure(frame, by)) if trace.get("name") != _IDEAL]
+    return _curves(traces, x="delta asked for", y="mean DCG on test")
+
+
+def price(frame: pd.DataFrame) -> go.Figure:
+    """Share of DCG that a delta costs."""
+    return _curves(_traces(price_figure(frame)), x="delta asked for", y="share of DCG lost", tickformat=".1%")
+
+
+def achieved(frame: pd.DataFrame) -> go.Figure:
+    """What was asked for against what was achieved."""
+    return _curves(_traces(achieved_figure(frame)), x="delta asked for", y="violation on test")
+
+
+def exact(frame: pd.DataFrame, delta: float, name: str) -> go.Figure:
+    """One model at every delta, with the delta of the page marked."""
+    traces = _traces(exact_figure(frame))
+    for trace in traces:
+        if trace.get("name"):
+            trace |= {"name": plot(name, 60), "hovertemplate": "delta %{x:.3f}: DCG %{y:.4f}<extra></extra>"}
+    top = float(frame["delta"].max())
+    marks = {"shapes": [rule(delta)], "notes": [note(delta, f"delta {number(delta)}")]} if delta <= top else {}
+    return _curves(traces, x="delta", y="mean DCG on test", legend=False, top=30, **marks)
+
+
+def guarantee(frame: pd.DataFrame, guaranteed: set[str]) -> go.Figure:
+    """Bars by delta, method and level; methods that cannot promise anything say so in the legend."""
+    traces = _traces(guarantee_figure(frame))
+    for trace in traces:
+        method, _, level = trace["name"].rpartition(", ")
+        code = next((code for code, name in METHOD_NAMES.items() if name == method), method)
+        promised = method if code in guaranteed else f"{method}, no guarantee"
+        trace |= {"name": level, "legendgroup": method, "legendgrouptitle": {"text": promised}}
+    return figure(
+        traces,
+        height=460,
+        legend=True,
+        legend_below=True,
+        barmode="group",
+        bargap=0.18,
+        x={"title": "delta", "type": "category"},
+        y={"title": "mean DCG on test of the model taken", "showgrid": True, "rangemode": "tozero"},
+    )
+
+
+def _curves(traces: list[Trace], *, x: str, y: str, legend: bool = True, top: int = 10, **more: Any) -> go.Figure:
+    settings = {"tickformat": more.pop("tickformat")} if "tickformat" in more else {}
+    for trace in traces:
+        if trace.get("name") and "hovertemplate" not in trace:
+            trace["hovertemplate"] = f"{trace['name']}<br>delta %{{x:.3f}}: %{{y:.4f}}<extra></extra>"
+    return figure(
+        traces,
+        height=360,
+        top=top,
+        legend=legend,
+        legend_below=True,
+        x={"title": x},
+        y={"title": y, "showgrid": True, **settings},
+        **more,
+    )
+
+
+def _traces(drawn: go.Figure) -> list[Trace]:
+    """The traces of a figure, with reference lines that can be seen on light and dark."""
+    traces = drawn.to_plotly_json()["data"]
+    for trace in traces:
+        line = trace.get("line") or {}
+        if line.get("color") == _INK:
+            trace["line"] = {**line, "color": NEUTRAL}
+    return list(traces)
+
+
+def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]]) -> go.Figure:
+    """Validation DCG above, mean validation violation below, step by step, a line per run.
+
+    Each history is the name of a run, its colour, its shape, and its validations.
+    """
+    traces: list[Trace] = []
+    for name, colour, shape, rows in histories:
+        steps = [row["step"] for row in rows]
+        for what, place in (("validation_dcg", "y"), ("violation", "y2")):
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines+markers",
+                    "name": plot(name, 60),
+                    "legendgroup": name,
+                    "showlegend": place == "y",
+                    "x": steps,
+                    "y": [row.get(what) for row in rows],
+                    "yaxis": place,
+                    "line": {"color": colour, "width": 2},
+                    "marker": {"symbol": shape, "size": 5, "color": colour},
+                    "hovertemplate": f"{plot(name, 60)}<br>step %{{x}}: %{{y:.4f}}<extra></extra>",
+                }
+            )
+    return figure(
+        traces,
+        height=430,
+        legend=True,
+        legend_below=True,
+        x={"title": "step", "anchor": "y2"},
+        y={"title": "validation DCG", "domain": [0.52, 1], "showgrid": True},
+        yaxis2=axis("validation violation", domain=[0, 0.46], showgrid=True, rangemode="tozero"),
+    )

@@ -1,0 +1,126 @@
+"""Guarantees: which model to take when so many of the queries must hold delta."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.charts import runs as charts
+from dashboard.elements import chart, show_table, told
+from dashboard.navigation import page_named
+from dashboard.picker import Picked, picked
+from dashboard.runs import queries_of
+from dashboard.sentences import empty_slots, promised
+from dashboard.state import choices
+from dashboard.text import markdown
+from spofr_core.errors import ConfigError
+from spofr_core.evaluation import GUARANTEE_DELTAS, LEVELS, guarantees
+from spofr_core.experiments import METHOD_NAMES, takes_delta
+from spofr_core.reporting import percent
+
+SHOWN_LEVELS = (0.5, 0.9, 1.0)
+SHOWN_DELTAS = (0.01, 0.03, 0.05, 0.1)
+MOST_DELTAS = 8
+
+
+@told
+def page() -> None:
+    """The page."""
+    headline = st.container()
+    found = picked("guarantees")
+    if found is None:
+        headline.title("How many queries hold delta", anchor=False)
+        st.page_link(page_named("train"), label="Train models", icon=":material/model_training:")
+        return
+    levels, deltas, select = _asked()
+    with_mine = sorted({*deltas, choices().delta})
+    frame = guarantees(
+        found.setting,
+        queries_of(found.sweeps, found.setting, "test"),
+        queries_of(found.sweeps, found.setting, "validation"),
+        deltas=with_mine,
+        levels=levels,
+        select=select,
+    )
+    with headline:
+        st.title(markdown(promised(frame, choices().delta, max(levels))) + r"\.", anchor=False)
+        st.markdown(_what(select))
+    _bars(found, frame[frame["delta"].isin(deltas)])
+    _table(frame)
+
+
+def _asked() -> tuple[list[float], list[float], str]:
+    left, middle, right = st.columns([2, 3, 2], gap="large")
+    with left:
+        levels = st.pills(
+            "Share of the queries that must hold delta",
+            LEVELS,
+            format_func=lambda level: percent(level, 0),
+            selection_mode="multi",
+            default=SHOWN_LEVELS,
+            key="guarantees-levels",
+        )
+    with middle:
+        deltas = st.multiselect(
+            "deltas",
+            sorted({*GUARANTEE_DELTAS, 0.15, 0.4}),
+            default=SHOWN_DELTAS,
+            format_func=lambda delta: f"{delta:g}",
+            max_selections=MOST_DELTAS,
+            key="guarantees-deltas",
+        )
+    with right:
+        select = st.segmented_control(
+            "Models are chosen on",
+            ["validation", "test"],
+            default="validation",
+            required=True,
+            key="guarantees-select",
+            help="Validation is honest: what is reported was not used to choose. The SPOFR paper chose on test.",
+        )
+    if not levels:
+        raise ConfigError("Choose at least one share of the queries.")
+    if not deltas:
+        raise ConfigError("Choose at least one delta.")
+    return sorted(levels), sorted(deltas), select
+
+
+def _what(select: str) -> str:
+    chosen = "validation queries" if select == "validation" else "same test queries"
+    return (
+        "For each method, delta and share: the model with the highest DCG among those that hold delta on at least that "
+        f"share of the {chosen}. Bars show its mean DCG on test."
+    )
+
+
+def _bars(found: Picked, frame: pd.DataFrame) -> None:
+    methods = set(found.setting["method"])
+    chart(
+        charts.guarantee(frame, {method for method in methods if takes_delta(method)}),
+        "DCG with a guarantee for each query",
+        "Bars of mean test DCG by delta, method and share of queries that hold delta; a missing bar says none.",
+        table=lambda: frame,
+        note="Darker: a larger share of the queries. Hatched: chosen on validation, missed on test. SPOFR and "
+        "predict-then-optimise hold delta by construction; a penalty can only be tried out.",
+    )
+    missing = empty_slots(frame)
+    if missing:
+        st.markdown("**Empty slots**\n\n" + "\n".join(f"- {markdown(sentence)}" for sentence in missing))
+
+
+def _table(frame: pd.DataFrame) -> None:
+    st.subheader("Which model", anchor=False)
+    shown = pd.DataFrame(
+        {
+            "delta": frame["delta"],
+            "share asked for, %": 100 * frame["level"],
+            "method": [METHOD_NAMES.get(method, method) for method in frame["method"]],
+            "guarantee": ["by construction" if takes_delta(method) else "no guarantee" for method in frame["method"]],
+            "models": frame["models"],
+            "that qualify": frame["qualified"],
+            "DCG on test": frame["dcg"],
+            "share on test, %": 100 * frame["share"].astype("float64"),
+            "run": frame["run"].fillna(""),
+        }
+    )
+    show_table(shown, "For each delta, share and method: the model taken")

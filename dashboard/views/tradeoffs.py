@@ -1,0 +1,198 @@
+"""Tradeoffs: what delta costs, model by model."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.charts import runs as charts
+from dashboard.elements import chart, told
+from dashboard.models import Model, exact_curve, model_named, run_title
+from dashboard.navigation import page_named
+from dashboard.picker import Picked, part_of, picked, said, values_of
+from dashboard.sentences import matched
+from dashboard.state import choices, choose, follow
+from dashboard.text import markdown
+from dashboard.warmup import solver_ready
+from spofr_core.evaluation import asked_and_achieved, grid_search, price_of_fairness, tradeoff
+from spofr_core.experiments import METHOD_NAMES
+from spofr_core.reporting import counted, number
+
+BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
+CURVES = {
+    "notion": ("DCG against delta, by notion", "more than one notion"),
+    "groups": ("DCG against delta, by number of groups", "more than one number of groups"),
+    "clicks": ("DCG against delta, by training size", "more than one training size"),
+}
+
+
+@told
+def page() -> None:
+    """The page."""
+    headline = st.container()
+    found = picked("tradeoffs")
+    if found is None:
+        headline.title("What fairness costs", anchor=False)
+        _to_training()
+        return
+    head, rest = matched(found.setting, choices().delta)
+    with headline:
+        st.title(markdown(head) + r"\.", anchor=False)
+        st.markdown(markdown(rest))
+    points = grid_search(found.setting)
+    _models(points)
+    _chosen_model(points)
+    _curves(found)
+    _by_setting(found)
+
+
+def _to_training() -> None:
+    st.page_link(page_named("train"), label="Train models", icon=":material/model_training:")
+
+
+def _models(points: pd.DataFrame) -> None:
+    cut = f" Drawn with {charts.MOST_MARKS:,} of {len(points):,} models." if len(points) > charts.MOST_MARKS else ""
+    front = int((~points["dominated"]).sum())
+    chart(
+        charts.grid(points, choices().model),
+        "Every trained model",
+        "Mean DCG against mean violation on test, a mark per trained model; the ideal DCG is dashed.",
+        table=lambda: points,
+        note=f"{counted(len(points), 'model', 'models')}; {front} are not dominated. Grey: another model has no more "
+        f"violation and no less DCG. Click a mark to look at that model on every page.{cut}",
+        on_mark=lambda run: choose(model=run),
+    )
+
+
+def _chosen_model(points: pd.DataFrame) -> None:
+    """The same choice for those who do not click, and what the chosen model can do."""
+    ordered = points.sort_values(["dominated", "violation_mean"], kind="stable")
+    titles = {row["run"]: run_title(row) for row in ordered.to_dict("records")}
+    offered = ["", *titles]
+    follow("tradeoffs-model", choices().model if choices().model in titles else "")
+    st.selectbox(
+        "Look at one model",
+        offered,
+        format_func=lambda run: titles.get(run, "(none: the scores of the data)"),
+        key="tradeoffs-model",
+        on_change=lambda: choose(model=st.session_state["tradeoffs-model"]),
+        filter_mode="contains",
+    )
+    if choices().model not in titles:
+        return
+    model = model_named(choices().model)
+    if model is None:
+        return
+    row = points[points["run"] == model.run].iloc[0]
+    with st.container(border=True):
+        st.markdown(f"**{markdown(model.title)}**")
+        st.markdown(markdown(_measured(model, row)))
+        with st.container(horizontal=True):
+            st.page_link(page_named("audit"), label="Audit its scores", icon=":material/balance:")
+            st.page_link(page_named("policy"), label="See its policies", icon=":material/casino:")
+        _without_training(model)
+
+
+def _measured(model: Model, row: pd.Series) -> str:
+    promise = (
+        "Its policies are solved for, so that every query holds the delta asked for."
+        if model.guaranteed
+        else "It is trained with a penalty and promises nothing about a single query."
+    )
+    notes = f" {' '.join(model.record.notes)}" if model.record.notes else ""
+    return (
+        f"On test: DCG {number(row['dcg'], 4)} of at most {number(row['ideal_dcg'], 4)}, mean violation "
+        f"{number(row['violation_mean'])}, largest {number(row['violation_max'])}. {promise}{notes}"
+    )
+
+
+def _without_training(model: Model) -> None:
+    if not solver_ready():
+        return
+    frame = exact_curve(model, model.run)
+    chart(
+        charts.exact(frame, choices().delta, model.title),
+        "The same scores at every delta, without training again",
+        "DCG on test of the exact fair policies of this model's scores, for 41 values of delta.",
+        table=lambda: frame,
+        note="The solver alone, for 41 deltas. Band: 95 % bootstrap interval over queries. Every list holds every delta"
+        + ("." if not frame["relaxed"].any() else ", except those that cannot: they hold the smallest that they can."),
+    )
+
+
+def _curves(found: Picked) -> None:
+    frame = tradeoff(found.setting)
+    if frame.empty:
+        st.info(
+            "None of these methods can be asked for a delta: there is no curve over delta to draw. "
+            "SPOFR and predict-then-optimise have one.",
+            icon=":material/info:",
+        )
+        return
+    ideal = number(float(frame["ideal_dcg"].mean()))
+    left, right = st.columns(2, gap="large")
+    with left:
+        chart(
+            charts.tradeoff(frame),
+            "DCG against the delta asked for",
+            "Mean test DCG against delta, a curve per method with its band over seeds.",
+            table=lambda: frame,
+            note=f"{BAND} The ideal DCG of these lists, without any condition, is {ideal}.",
+        )
+    with right:
+        asked = asked_and_achieved(found.setting)
+        chart(
+            charts.achieved(asked),
+            "Asked for against achieved",
+            "Largest and mean violation over the test queries against the delta asked for; the diagonal is delta.",
+            table=lambda: asked,
+            note=_held(asked),
+        )
+    cost = price_of_fairness(found.setting)
+    chart(
+        charts.price(cost),
+        "The price of a delta",
+        "Share of DCG lost against the largest delta of the grid.",
+        table=lambda: cost,
+        note=f"Against the same method and seed at delta = {frame['delta'].max():g}. {BAND}",
+    )
+
+
+def _held(asked: pd.DataFrame) -> str:
+    mine = asked[asked["asked"] == "delta"]
+    held = int(mine["holds"].fillna(value=False).sum())
+    return f"{held} of {len(mine)} settings hold delta on every test query of every seed."
+
+
+def _by_setting(found: Picked) -> None:
+    """Curves by what runs differ in besides the method: one method at a time."""
+    missing = []
+    for by, (title, needed) in CURVES.items():
+        others = {name: value for name, value in found.where.items() if name != by}
+        runs = part_of(found.runs, others)
+        runs = runs[runs["delta"].notna()]
+        if len(values_of(runs, by)) < 2:
+            missing.append(needed)
+            continue
+        methods = [method for method in METHOD_NAMES if method in set(runs["method"])]
+        st.subheader(title, anchor=False)
+        method = st.segmented_control(
+            "Method",
+            methods,
+            default=methods[0],
+            format_func=METHOD_NAMES.__getitem__,
+            required=True,
+            key=f"tradeoffs-by-{by}",
+        )
+        frame = tradeoff(runs[runs["method"] == method])
+        spoken = ", ".join(said(by, value) for value in values_of(frame, by))
+        chart(
+            charts.tradeoff(frame, by),
+            title,
+            f"Mean test DCG against delta: {spoken}.",
+            table=lambda frame=frame: frame,
+            note=BAND,
+            headed=False,
+        )
+    if missing:
+        st.caption(f"Train a sweep with {', '.join(missing)} to see curves by that.")

@@ -1,0 +1,201 @@
+"""Train: what to train, how long it will take, and how far it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+import yaml
+
+from dashboard.durations import from_a_probe, from_earlier_runs
+from dashboard.elements import told
+from dashboard.home import home
+from dashboard.job_panel import job_panel
+from dashboard.jobs import workers
+from dashboard.navigation import page_named
+from dashboard.plans import Plan, numbers, planned, sample_groups, shared_sample
+from dashboard.runs import results_of, sweeps
+from dashboard.sidebar import NOTIONS, notions_for
+from dashboard.sources import SAMPLES, UPLOAD, Loaded, loaded_data
+from dashboard.state import choices, choose
+from dashboard.stored_uploads import dataset_of_upload, write_upload
+from dashboard.text import markdown
+from dashboard.tray import board
+from dashboard.visitor import visitor
+from spofr_core.errors import SpofrError
+from spofr_core.experiments import METHOD_NAMES, RunStore, missing_runs
+from spofr_core.reporting import counted
+
+METHODS = ("spofr", "pto", "fultr", "deltr", "unfair", "uniform")
+ABOUT = {
+    "spofr": "SPOFR learns through the fair re-ranking itself and holds delta in every query",
+    "pto": "predict, then optimise learns the relevance first and is re-ranked exactly: it holds delta as well",
+    "fultr": "FULTR and DELTR are trained with a penalty on unequal exposure: they promise nothing for a query",
+}
+DELTAS = "0, 0.01, 0.03, 0.05, 0.1, 0.4"
+PENALTIES = "0, 10, 100, 1000, 10000"
+LISTS = 500
+
+
+@told
+def page() -> None:
+    """The page."""
+    st.title("Train rankers that hold delta", anchor=False)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _form(loaded_data())
+    with right:
+        job_panel()
+
+
+def _form(source: Loaded) -> None:
+    st.subheader(f"On {markdown(source.title, 80)}", anchor=False)
+    st.page_link(page_named("data"), label="Other data", icon=":material/table_view:")
+    try:
+        given = _grids(source)
+    except SpofrError as error:
+        st.error(markdown(error, 1000), icon=":material/error:")
+        return
+    _estimate_and_start(source, given)
+
+
+def _grids(source: Loaded) -> dict[str, Any]:
+    """Everything that is chosen, as a sweep takes it.
+
+    Raises
+    ------
+    ConfigError
+        When something is missing or makes no sense.
+    """
+    methods = st.pills(
+        "Methods",
+        METHODS,
+        selection_mode="multi",
+        default=("spofr", "pto"),
+        format_func=METHOD_NAMES.__getitem__,
+        key="train-methods",
+        help=". ".join(ABOUT.values()) + ".",
+    )
+    one, two = st.columns(2)
+    deltas = one.text_input("deltas, for SPOFR and predict-then-optimise", DELTAS, key="train-deltas")
+    penalties = two.text_input("Penalties, for FULTR and DELTR", PENALTIES, key="train-penalties")
+    one, two = st.columns(2)
+    with one:
+        groups = _groups(source)
+    with two:
+        offered = notions_for(source)
+        default = [choices().notion] if choices().notion in offered else offered[:1]
+        notions = st.multiselect(
+            "Notions of fairness", offered, default=default, format_func=NOTIONS.__getitem__, key="train-notions"
+        )
+    one, two, three = st.columns(3)
+    with one:
+        learned = st.segmented_control(
+            "Learn from",
+            ["labels", "clicks"],
+            default="labels",
+            format_func={"labels": "True labels", "clicks": "Simulated clicks"}.__getitem__,
+            required=True,
+            key="train-learn",
+        )
+    clicks = two.text_input("Clicks", "5000", disabled=learned == "labels", key="train-clicks",
+                            help="Training sizes; several make a curve each.")  # fmt: skip
+    seeds = three.number_input("Seeds", 1, 50, 1, key="train-seeds", help="Three or more give bands.")
+    training = _training(source)
+    return {
+        "lists": training.pop("lists"),
+        "methods": list(methods),
+        "deltas": numbers(deltas, "deltas"),
+        "penalties": numbers(penalties, "Penalties"),
+        "groups": sample_groups(groups, source.key) if source.key in SAMPLES else [None],
+        "notions": list(notions),
+        "clicks": [None] if learned == "labels" else numbers(clicks, "Clicks", int),
+        "seeds": int(seeds),
+        "training": training,
+        "position_bias": choices().position_bias.to_dict(),
+    }
+
+
+def _groups(source: Loaded) -> list[str]:
+    if source.key not in SAMPLES:
+        st.multiselect("Groups", ["As in the file"], default=["As in the file"], disabled=True, key="train-groups-file")
+        return []
+    offered = SAMPLES[source.key].groups
+    current = choices().groups if choices().groups in offered else next(iter(offered))
+    return st.multiselect(
+        "Groups",
+        list(offered),
+        default=[current],
+        format_func=offered.__getitem__,
+        key=f"train-groups-{source.key}",
+        help="Several numbers of groups make a curve each.",
+    )
+
+
+def _training(source: Loaded) -> dict[str, Any]:
+    with st.expander("Training settings"):
+        one, two, three = st.columns(3)
+        steps = one.number_input("Steps at most", 10, 100_000, 3000, step=100, key="train-steps")
+        patience = two.number_input("Patience", 1, 1000, 20, key="train-patience",
+                                    help="Validations without a new best until training stops.")  # fmt: skip
+        rate = three.number_input("Learning rate", 1e-5, 1.0, 1e-3, format="%g", key="train-rate")
+        lists = LISTS
+        if source.key in SAMPLES and source.key != "hiring":
+            lists = st.number_input("Lists drawn per part", 20, 5000, LISTS, step=100, key="train-lists")
+    changed = {"max_steps": (int(steps), 3000), "patience": (int(patience), 20), "learning_rate": (float(rate), 1e-3)}
+    settings: dict[str, Any] = {name: value for name, (value, default) in changed.items() if value != default}
+    return {**settings, "lists": int(lists)}
+
+
+def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
+    lists = given.pop("lists")
+    try:
+        plan = _plan(source, lists, given)
+    except SpofrError as error:
+        st.error(markdown(error, 1000), icon=":material/error:")
+        return
+    begun = (plan.store / "store.json").exists()
+    missing = missing_runs(plan.runs, RunStore(plan.store, create=False)) if begun else plan.runs
+    already = len(plan.runs) - len(missing)
+    told_ = f"**{counted(len(plan.runs), 'run', 'runs')}**" + (f", {already} of them done before" if already else "")
+    earlier = from_earlier_runs(missing, results_of(sweeps()), workers())
+    st.markdown(told_ + (f": {earlier}." if earlier else "."))
+    with st.container(horizontal=True):
+        start = st.button("Start", type="primary", icon=":material/play_arrow:", key="train-start")
+        probe = st.button("Time a few steps first", icon=":material/timer:", key="train-probe", disabled=not missing)
+    if probe:
+        with st.spinner("Timing a few steps of each method"):
+            write_upload(source, plan.store)
+            st.info(markdown(from_a_probe(missing, workers())), icon=":material/timer:")
+    if start:
+        _start(source, plan)
+    with st.expander("The same from a shell"):
+        st.caption("Save this as sweep.yaml, then:")
+        st.code("spofr sweep sweep.yaml --out runs", language="bash")
+        st.code(yaml.safe_dump(plan.spec.to_dict(), sort_keys=False, allow_unicode=True), language="yaml")
+
+
+def _plan(source: Loaded, lists: int, given: dict[str, Any]) -> Plan:
+    if source.key == UPLOAD:
+        dataset, store = dataset_of_upload(source, home(), visitor())
+    else:
+        dataset, store = shared_sample(home(), source.key, lists)
+    return planned(dataset, store, **given)
+
+
+def _start(source: Loaded, plan: Plan) -> None:
+    write_upload(source, plan.store)
+    board().start(
+        plan.spec.to_dict(),
+        title=_title(source, list(plan.spec.methods), len(plan.runs)),
+        visitor=visitor(),
+        store=plan.store,
+        runs=[config.run for config in plan.runs],
+    )
+    choose(sweep="")
+    st.rerun()
+
+
+def _title(source: Loaded, methods: list[str], count: int) -> str:
+    names = ", ".join(METHOD_NAMES[method] for method in methods)
+    return f"{source.title}: {names} ({counted(count, 'run', 'runs')})"
