@@ -1,11 +1,15 @@
-"""Confidence intervals: Wilson for shares, bootstrap for means, order statistics for quantiles."""
+"""Confidence intervals: Wilson for shares, bootstrap for means, order statistics for quantiles.
+
+scipy.stats would do for the two percentiles needed here, but importing it takes longer than an audit.
+"""
 
 from __future__ import annotations
+
+from statistics import NormalDist
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
-from scipy import stats
 
 FloatArray = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -31,7 +35,7 @@ def wilson_many(
     successes: NDArray[np.int64], trials: int, *, confidence: float = CONFIDENCE
 ) -> tuple[FloatArray, FloatArray]:
     """`wilson` for many shares out of the same number of trials."""
-    z = float(stats.norm.ppf(0.5 + confidence / 2))
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
     share = successes / trials
     centre = share + z * z / (2 * trials)
     half = z * np.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
@@ -50,7 +54,7 @@ def bootstrap_mean(
     if n == 0:
         return None
     if n >= MANY:
-        centre, half = values.mean(), stats.norm.ppf(0.5 + confidence / 2) * values.std(ddof=1) / np.sqrt(n)
+        centre, half = values.mean(), NormalDist().inv_cdf(0.5 + confidence / 2) * values.std(ddof=1) / np.sqrt(n)
         return float(centre - half), float(centre + half)
     means = _resampled_means(np.ascontiguousarray(values), resamples, np.uint64(seed))
     tail = (1 - confidence) / 2
@@ -68,8 +72,26 @@ def quantile_interval(ordered: FloatArray, level: float, *, confidence: float = 
     if n == 0:
         return None
     tail = (1 - confidence) / 2
-    low, high = int(stats.binom.ppf(tail, n, level)), int(stats.binom.ppf(1 - tail, n, level))
+    low, high = binomial_quantiles(np.array([tail, 1 - tail]), n, level)
     return float(ordered[max(low - 1, 0)]), float(ordered[min(high, n - 1)])
+
+
+def binomial_quantiles(shares: FloatArray, n: int, p: float) -> NDArray[np.int64]:
+    """The smallest k with P(Binomial(n, p) <= k) >= share, for each share in 0..1 that is not nearly 0 or 1.
+
+    The probabilities come from their ratios, P(k + 1) / P(k) = (n - k) p / ((k + 1)(1 - p)), over twelve standard
+    deviations to both sides of the mean and a little more, outside of which there is less than rounding.
+    """
+    if not 0.0 < p < 1.0:
+        return np.full(len(shares), n if p >= 1.0 else 0, dtype=np.int64)
+    reach = 12 * np.sqrt(n * p * (1 - p)) + 40
+    first, last = max(int(n * p - reach), 0), min(int(n * p + reach) + 1, n)
+    k = np.arange(first, last)
+    logs = np.concatenate([[0.0], np.cumsum(np.log((n - k) / (k + 1)) + np.log(p / (1 - p)))])
+    masses = np.exp(logs - logs.max())
+    # A share that is met exactly must not be missed by a rounding error.
+    reached = np.searchsorted(np.cumsum(masses), shares * masses.sum() * (1 - 1e-12))
+    return np.asarray(first + np.minimum(reached, last - first), dtype=np.int64)
 
 
 @njit(cache=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spofr_core.evaluation.intervals import MANY, bootstrap_mean, quantile_interval, wilson
+from spofr_core.evaluation.intervals import MANY, binomial_quantiles, bootstrap_mean, quantile_interval, wilson
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 10), (10, 10), (3, 10), (1432, 1500), (1, 1)])
@@ -45,6 +45,13 @@ def test_quantile_interval_against_resampling(level):
     expected = np.quantile(resampled, [0.025, 0.975])
     rank = np.searchsorted(ordered, quantile_interval(ordered, level))
     np.testing.assert_allclose(rank, np.searchsorted(ordered, expected), atol=3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40, 500, 4_000, 1_000_000])
+@pytest.mark.parametrize("p", [0.0, 0.001, 0.05, 0.5, 0.9, 0.99, 1.0])
+def test_binomial_quantiles_against_scipy(n, p):
+    shares = np.array([0.005, 0.025, 0.31, 0.5, 0.9751, 0.9951])
+    np.testing.assert_array_equal(binomial_quantiles(shares, n, p), np.maximum(stats.binom.ppf(shares, n, p), 0))
 
 
 def test_many_queries_have_the_interval_that_the_bootstrap_converged_to():
