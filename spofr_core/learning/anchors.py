@@ -30,10 +30,12 @@ class UnfairSettings(TrainingSettings):
     Parameters
     ----------
     scorer : {"listnet", "logistic"}
+    weighting : {"lists", "labels"}
         The loss of the scorer, as in `PredictThenOptimize`.
     """
 
     scorer: Literal["listnet", "logistic"] = "listnet"
+    weighting: Literal["lists", "labels"] = "lists"
 
 
 class Unfair(SortedEstimator):
@@ -58,7 +60,7 @@ class Unfair(SortedEstimator):
     def _stages(self, lists: Lists) -> list[Stage]:
         if self.settings.scorer == "logistic":
             return [self._stage("logistic", Logistic(), lists)]
-        return [self._stage("listnet", ListNet(), self._teaching(lists))]
+        return [self._stage("listnet", ListNet(per_list=self.settings.weighting == "lists"), self._teaching(lists))]
 
 
 class Uniform(SortedEstimator):

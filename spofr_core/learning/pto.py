@@ -26,11 +26,13 @@ class PredictThenOptimizeSettings(TrainingSettings):
     estimates : {"probabilities", "scores"}
         What the programme is given: the softmax over the list (ListNet) or the probability of relevance (logistic), or
         the raw scores. The programme weighs relevance against exposure, so the scale within a list matters.
+    weighting : {"lists", "labels"}
+        Of ListNet: whether all lists weigh the same, or as much as the sum of their labels.
     """
 
     scorer: Literal["listnet", "logistic"] = "listnet"
     estimates: Literal["probabilities", "scores"] = "probabilities"
-    weighting: Literal["labels", "lists"] = "labels"
+    weighting: Literal["lists", "labels"] = "lists"
 
 
 class PredictThenOptimize(ProgrammeEstimator):

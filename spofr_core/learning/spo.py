@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,41 @@ def spo_plus(scores: FloatArray, labels: FloatArray, worth: FloatArray, ideal: F
     return value, 2.0 * difference
 
 
-class SPOPlus(DirectLoss):
+class ProgrammeLoss(DirectLoss):
+    """A loss of what the programme is given: the scores themselves, or relevance estimates made from them.
+
+    Parameters
+    ----------
+    estimates : {"scores", "probabilities"}
+        "probabilities": n times the softmax over the list of n items, whose mean is 1.
+    """
+
+    def __init__(self, estimates: str) -> None:
+        self._link = estimates == "probabilities"
+
+    @abstractmethod
+    def of_estimates(self, estimates: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+        """Sum over the lists of the batch, and its gradient in the estimates."""
+
+    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+        """The same in the scores, by the chain rule: d/ds_i = e_i (g_i - mean of e g over the list)."""
+        if not self._link:
+            return self.of_estimates(scores, batch)
+        estimates = relevance_estimates(scores, batch.offsets)
+        value, gradient = self.of_estimates(estimates, batch)
+        lengths = np.diff(batch.offsets)
+        mean = np.add.reduceat(estimates * gradient, batch.offsets[:-1]) / lengths
+        return value, estimates * (gradient - np.repeat(mean, lengths))
+
+
+def relevance_estimates(scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
+    """n times the softmax of the scores of each list of n items."""
+    lengths = np.diff(offsets)
+    powers = np.exp(scores - np.repeat(np.maximum.reduceat(scores, offsets[:-1]), lengths))
+    return np.asarray(powers * np.repeat(lengths / np.add.reduceat(powers, offsets[:-1]), lengths))
+
+
+class SPOPlus(ProgrammeLoss):
     """The loss of the SPOFR paper, through the exact solver.
 
     Parameters
@@ -55,18 +90,29 @@ class SPOPlus(DirectLoss):
     seed : int
     """
 
-    def __init__(self, lists: Lists, programme: PreparedLists, *, ties: str = "random", seed: int = 0) -> None:
+    def __init__(
+        self,
+        lists: Lists,
+        programme: PreparedLists,
+        *,
+        ties: str = "random",
+        estimates: str = "scores",
+        seed: int = 0,
+    ) -> None:
+        super().__init__(estimates)
         self._solver = BatchSolver(programme, seed)
         self._by_scores = BatchSolver(programme, seed) if ties == "scores" else None
-        labels = lists.labels.numpy().astype(np.float64)
-        self._ideal = WeightSolver(programme)(labels, seed=seed)
+        self._labels = lists.labels.numpy().astype(np.float64)
+        if self._link:
+            self._labels *= np.repeat(lists.lengths / lists.label_totals, lists.lengths)
+        self._ideal = WeightSolver(programme)(self._labels, seed=seed)
         self._rows = RowsOfBatch(lists)
 
-    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+    def of_estimates(self, estimates: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
         """Sum over the lists of the batch, and a subgradient."""
-        labels = batch.labels.numpy().astype(np.float64)
-        worth = self._solver(2.0 * scores - labels, batch)
-        return spo_plus(scores, labels, worth, self._ideal_of(scores, labels, batch))
+        labels = self._rows.take(self._labels, batch)
+        worth = self._solver(2.0 * estimates - labels, batch)
+        return spo_plus(estimates, labels, worth, self._ideal_of(estimates, labels, batch))
 
     def _ideal_of(self, scores: FloatArray, labels: FloatArray, batch: Batch) -> FloatArray:
         if self._by_scores is None:
@@ -82,26 +128,28 @@ class SPOPlus(DirectLoss):
         _restore_solvers({"solver": self._solver, "by_scores": self._by_scores}, state)
 
 
-class FenchelYoung(DirectLoss):
-    """Perturbed Fenchel-Young loss through the same programme.
+class FenchelYoung(ProgrammeLoss):
+    """Perturbed Fenchel-Young loss through the programme.
 
-    With F(c) = max_Pi c' Pi w and Z standard normal,
+    With F(c) = max_Pi c' Pi w and Z standard normal, for estimates c and a target t,
 
-        l(yhat, y) = E F(yhat + sigma Z) - yhat' Pi*(y) w,    gradient  E Pi*(yhat + sigma Z) w - Pi*(y) w,
+        l(c) = E F(c + sigma Z) - c' t,    gradient  E Pi*(c + sigma Z) w - t,
 
-    estimated with `draws` draws per list and step. Smooth and convex; unlike SPO+ it compares policies, not scores with
-    labels, so rare binary labels do not mislead it. (The value is known up to a constant and reported as is.)
+    estimated with `draws` draws per list and step; convex in the estimates.
 
     Parameters
     ----------
-    lists, programme
+    lists, programme, estimates
         As for `SPOPlus`.
     sigma : float
-        Size of the perturbation; it sets the scale of the scores.
+        Size of the perturbation.
     draws : int
-    target : {"policy", "labels"}
-        "policy" is Pi*(y) w. "labels" replaces it by the labels themselves, scaled to the same total worth: their mean
-        over noisy labels is proportional to the expected relevance, which that of Pi*(y) w is not.
+    target : {"labels", "policy"}
+        "policy" is t = Pi*(y) w. "labels" is t = y, scaled to the total worth of the positions: linear in the labels,
+        so that noise in them averages out, which it does not in the policy that they ask for.
+    weighting : {"lists", "labels"}
+        Whether lists weigh the same, or as much as the sum of their labels (the unbiased choice with inverse-propensity
+        labels, at the price of more variance).
     """
 
     def __init__(
@@ -111,9 +159,12 @@ class FenchelYoung(DirectLoss):
         *,
         sigma: float,
         draws: int,
-        target: str = "policy",
+        target: str = "labels",
+        weighting: str = "lists",
+        estimates: str = "scores",
         seed: int = 0,
     ) -> None:
+        super().__init__(estimates)
         self._solver = BatchSolver(programme, seed)
         self._sigma, self._draws = sigma, draws
         self._rng = np.random.default_rng(seed)
@@ -124,21 +175,25 @@ class FenchelYoung(DirectLoss):
             self._target = labels * np.repeat(total / lists.label_totals, lists.lengths)
         else:
             self._target = WeightSolver(programme)(labels, seed=seed)
+        self._weight = np.ones(len(lists))
+        if weighting == "labels":
+            self._weight = lists.label_totals / lists.label_totals.mean()
 
     def start_epoch(self, seed: int) -> None:
         """Seed the perturbations."""
         self._rng = np.random.default_rng(seed)
 
-    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+    def of_estimates(self, estimates: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
         """Sum over the lists of the batch, and its gradient."""
+        weight = np.repeat(self._weight[batch.queries], np.diff(batch.offsets))
         target = self._rows.take(self._target, batch)
-        mean_worth, value = np.zeros_like(scores), -float(scores @ target)
+        gradient, value = -weight * target, -float((weight * estimates) @ target)
         for _ in range(self._draws):
-            perturbed = scores + self._sigma * self._rng.standard_normal(len(scores))
-            worth = self._solver(perturbed, batch)
-            mean_worth += worth / self._draws
-            value += float(perturbed @ worth) / self._draws
-        return value, mean_worth - target
+            perturbed = estimates + self._sigma * self._rng.standard_normal(len(estimates))
+            worth = weight * self._solver(perturbed, batch) / self._draws
+            gradient += worth
+            value += float(perturbed @ worth)
+        return value, gradient
 
     def state(self) -> State:
         """Where the solver starts from."""

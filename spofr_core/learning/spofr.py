@@ -4,54 +4,129 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from spofr_core.learning.config import TrainingSettings
 from spofr_core.learning.lists import Lists
 from spofr_core.learning.losses import ListNet
 from spofr_core.learning.programme import ProgrammeEstimator
-from spofr_core.learning.spo import FenchelYoung, SPOPlus
+from spofr_core.learning.spo import FenchelYoung, ProgrammeLoss, SPOPlus, relevance_estimates
 from spofr_core.learning.training import Stage
+
+FloatArray = NDArray[np.float64]
 
 
 class SPOFRSettings(TrainingSettings):
-    """Settings of `SPOFR`."""
+    """Settings of `SPOFR`. What is left open (None) depends on the loss.
 
-    loss: Literal["spo+", "fenchel-young"] = "fenchel-young"
-    warm_up: Literal["listnet", "none"] = "listnet"
+    Parameters
+    ----------
+    loss : {"fenchel-young", "spo+"}
+        The loss through the programme. "spo+" alone is the method of the paper, faithfully: no warm-up, and the scores
+        themselves go into the programme.
+    warm_up : {"listnet", "none"}, optional
+        Train with ListNet first, until validation stops improving, and go on from the best weights. Default: "listnet"
+        for Fenchel-Young, "none" for SPO+.
+    estimates : {"probabilities", "scores"}, optional
+        What the programme is given, in training and afterwards: n times the softmax of the list's scores, or the
+        scores. Default: "probabilities" for Fenchel-Young, "scores" for SPO+.
+    target : {"labels", "policy"}
+        Of the Fenchel-Young loss: the labels, scaled to the total worth of the positions, or the optimal fair policy
+        for the labels.
+    sigma : float, default 0.3
+        Size of the perturbation of the Fenchel-Young loss.
+    draws : int, default 1
+        Perturbations per list and step.
+    ties : {"random", "scores"}
+        Of SPO+: labels are mostly 0, so their optimal policy is not unique; break its ties by a seed, or by the current
+        scores.
+    weighting : {"lists", "labels"}
+        Whether all lists weigh the same in warm-up and Fenchel-Young loss, or as much as the sum of their labels.
+    fine_tuning_rate : float, optional
+        Learning rate after a warm-up; that of the warm-up by default.
+    """
+
+    loss: Literal["fenchel-young", "spo+"] = "fenchel-young"
+    warm_up: Literal["listnet", "none"] | None = None
+    estimates: Literal["probabilities", "scores"] | None = None
+    target: Literal["labels", "policy"] = "labels"
+    sigma: float = Field(default=0.3, gt=0)
+    draws: int = Field(default=1, ge=1)
     ties: Literal["random", "scores"] = "random"
-    target: Literal["policy", "labels"] = "policy"
-    sigma: float = Field(default=1.0, gt=0)
-    draws: int = Field(default=4, ge=1)
+    weighting: Literal["lists", "labels"] = "lists"
     fine_tuning_rate: float | None = Field(default=None, gt=0)
+
+    @property
+    def warms_up(self) -> bool:
+        """Whether training begins with ListNet."""
+        return (self.warm_up or ("none" if self.loss == "spo+" else "listnet")) == "listnet"
+
+    @property
+    def programme_input(self) -> str:
+        """What the programme is given: "probabilities" or "scores"."""
+        return self.estimates or ("scores" if self.loss == "spo+" else "probabilities")
 
 
 class SPOFR(ProgrammeEstimator):
-    """Smart Predict and Optimize for Fair Ranking."""
+    """Smart Predict and Optimize for Fair Ranking (Kotary, Fioretto, Van Hentenryck, Zhu, WWW 2022), and remedies.
+
+    The scorer is trained through the programme that ranks: each step solves it, exactly, for the lists of a batch, and
+    moves the scores by the difference between the policies found and those wanted.
+
+    What is guaranteed: delta, in every list, whatever was learned, at training's delta or any other given to
+    `policies`. The policies are optimal for the predicted relevance; how good that is depends on the training.
+
+    Which loss: plain SPO+ (`loss="spo+"`) is misled by rare binary labels, whose noise is not symmetric, and falls
+    behind `PredictThenOptimize`. The default starts like the latter, from ListNet, and goes on with a perturbed
+    Fenchel-Young loss through the programme; the weights with the best utility of the fair policies on validation are
+    kept. On the validation lists it is therefore never worse than predicting first and optimising afterwards.
+
+    Parameters
+    ----------
+    fairness : Fairness
+        Notion, delta (also one per group) and exposure model; any number of groups.
+    discount : Discount, optional
+    **settings
+        See `SPOFRSettings`.
+
+    Examples
+    --------
+    >>> model = SPOFR(Fairness(delta=0.05), seed=0).fit(train, validation)  # doctest: +SKIP
+    >>> model.policies(test)  # doctest: +SKIP
+    >>> model.policies(test, Fairness(delta=0.01))  # the same scorer, a stricter delta  # doctest: +SKIP
+    """
 
     method = "spofr"
     settings_type = SPOFRSettings
     settings: SPOFRSettings
 
     def _stages(self, lists: Lists) -> list[Stage]:
-        settings = self.settings
-        teaching = self._teaching(lists)
-        stages = []
-        if settings.warm_up == "listnet":
-            stages.append(self._stage("listnet warm-up", ListNet(per_list=True), teaching))
-        programme = self._programme(teaching)
-        loss: SPOPlus | FenchelYoung
+        settings, teaching = self.settings, self._teaching(lists)
+        loss = self._loss(teaching)
+        if not settings.warms_up:
+            return [self._stage(settings.loss, loss, teaching)]
+        warm_up = ListNet(per_list=settings.weighting == "lists")
+        return [
+            self._stage("listnet warm-up", warm_up, teaching),
+            self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate),
+        ]
+
+    def _loss(self, lists: Lists) -> ProgrammeLoss:
+        settings, programme = self.settings, self._programme(lists)
         if settings.loss == "spo+":
-            loss = SPOPlus(teaching, programme, ties=settings.ties, seed=settings.seed)
-        else:
-            loss = FenchelYoung(
-                teaching,
-                programme,
-                sigma=settings.sigma,
-                draws=settings.draws,
-                target=settings.target,
-                seed=settings.seed,
-            )
-        rate = settings.fine_tuning_rate if settings.warm_up != "none" else None
-        stages.append(self._stage(settings.loss, loss, teaching, rate))
-        return stages
+            return SPOPlus(lists, programme, ties=settings.ties, estimates=settings.programme_input, seed=settings.seed)
+        return FenchelYoung(
+            lists,
+            programme,
+            sigma=settings.sigma,
+            draws=settings.draws,
+            target=settings.target,
+            weighting=settings.weighting,
+            estimates=settings.programme_input,
+            seed=settings.seed,
+        )
+
+    def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
+        return scores if self.settings.programme_input == "scores" else relevance_estimates(scores, offsets)

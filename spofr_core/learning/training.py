@@ -261,7 +261,7 @@ class Trainer:
             position["best_objective"] = -math.inf
         self._at = _Position(**position)
         self._history = plain["history"]
-        parts: dict[str, dict[str, torch.Tensor]] = {"network": {}, "best": {}, "optimizer": {}, "loss": {}}
+        parts: dict[str, dict[str, torch.Tensor]] = {part: {} for part in ("network", "best", "optimizer", "loss")}
         for name, tensor in tensors.items():
             part, _, rest = name.partition(".")
             parts[part][rest] = tensor

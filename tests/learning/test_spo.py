@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.decisions import prepared
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.spo import FenchelYoung, SPOPlus, tie_broken
+from spofr_core.learning.spo import FenchelYoung, SPOPlus, relevance_estimates, tie_broken
 from spofr_core.policy import fair_policy, solve_weights
 from tests.learning.toy import lists_of, numeric_gradient, toy_data
 
@@ -77,7 +77,10 @@ def test_spo_plus_is_its_definition(n_groups, fairness):
     [
         ("spo+", {}),
         ("fy", {"sigma": 0.5, "draws": 3}),
-        ("fy", {"sigma": 0.5, "draws": 3, "target": "labels"}),
+        ("fy", {"sigma": 0.5, "draws": 3, "target": "policy"}),
+        ("fy", {"sigma": 0.5, "draws": 2, "weighting": "labels"}),
+        ("fy", {"sigma": 0.5, "draws": 2, "weighting": "labels", "estimates": "probabilities"}),
+        ("spo+", {"estimates": "probabilities"}),
     ],
 )
 def test_gradient_is_that_of_the_value(kind, options, n_groups):
@@ -104,6 +107,7 @@ def test_perfect_scores_cost_nothing(scale):
     assert value_at(loss, batch, -scale * lists.labels.numpy().astype(float)) > 0.1
 
 
+@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 2**31), mix=st.floats(0.05, 0.95))
 def test_spo_plus_is_convex_and_bounds_the_regret(seed, mix):
     lists, loss, batch = made("spo+")
@@ -141,3 +145,31 @@ def test_score_ties_make_the_target_agree_with_the_scores():
     scores = 1e-3 * random_scores(lists, 9) + lists.labels.numpy()
     # the scores order the items as labels and ties do, so the target is the policy of the scores
     np.testing.assert_allclose(gradient_at(loss, batch, 10 * scores), 0.0, atol=1e-12)
+
+
+def test_lists_may_weigh_as_much_as_their_labels():
+    lists, plain, batch = made("fy", sigma=0.5, draws=1, target="labels")
+    _, weighted, _ = made("fy", sigma=0.5, draws=1, target="labels", weighting="labels")
+    scores = random_scores(lists, 3)
+    ratio = np.repeat(lists.label_totals / lists.label_totals.mean(), lists.lengths)
+    np.testing.assert_allclose(
+        gradient_at(weighted, batch, scores), ratio * gradient_at(plain, batch, scores), atol=1e-12
+    )
+
+
+def test_estimates_are_the_softmax_with_mean_one():
+    scores, offsets = np.array([1.0, 2.0, 1000.0, 3.0, 3.0]), np.array([0, 3, 5])
+    np.testing.assert_allclose(relevance_estimates(scores, offsets), [0.0, 0.0, 3.0, 1.0, 1.0])
+
+
+def test_noise_in_the_labels_averages_out_of_the_label_target():
+    """With one click per list the mean target is proportional to the click rates; that of policies is not."""
+    rates = np.array([0.5, 0.3, 0.2, 0.0])
+    data = toy_data(10, lengths=(4, 4)).with_groups(np.tile([0, 0, 1, 1], 10), ("a", "b"))
+    lists = lists_of(data)
+    lists.labels.copy_(torch.eye(4)[[0, 0, 0, 0, 0, 1, 1, 1, 2, 2]].reshape(-1))
+    programme = prepared(lists, Fairness(delta=0.01), Discount())
+    share = FenchelYoung(lists, programme, sigma=1.0, draws=1)._target.reshape(10, 4).mean(axis=0)
+    np.testing.assert_allclose(share / share.sum(), rates, atol=1e-7)
+    wanted = FenchelYoung(lists, programme, sigma=1.0, draws=1, target="policy")._target.reshape(10, 4).mean(axis=0)
+    assert np.abs(wanted / wanted.sum() - rates).max() > 0.1

@@ -1,0 +1,135 @@
+"""Tables of `quality.py`: means over seeds, paired differences with intervals, DCG at matched violation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+LEVELS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05)
+REFERENCE = "pto (listnet)"
+
+
+def frame(lines: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """One row per model of the study, without the tuning runs."""
+    return pd.DataFrame([line for line in lines if not line.get("tuning")])
+
+
+def paired(a: pd.Series, b: pd.Series) -> tuple[float, float, int]:
+    """Mean of a - b over the seeds that both have, half the width of its 95 % t interval, and the number of seeds."""
+    difference = (a - b).dropna()
+    n = len(difference)
+    if n < 2:
+        return float(difference.mean()) if n else float("nan"), float("nan"), n
+    half = float(stats.t.ppf(0.975, n - 1) * difference.std(ddof=1) / np.sqrt(n))
+    return float(difference.mean()), half, n
+
+
+def told(difference: tuple[float, float, int]) -> str:
+    """A paired difference in print."""
+    return "{:+.4f} ± {:.4f} (n={})".format(*difference)
+
+
+def by_delta(models: pd.DataFrame) -> pd.DataFrame:
+    """Mean test DCG of each method with a guarantee at each delta, and SPOFR's paired difference to the others."""
+    rows = []
+    for delta, part in models[models.delta.notna()].groupby("delta"):
+        dcg = part.pivot_table(index="seed", columns="method", values="test_dcg")
+        row: dict[str, Any] = {"delta": delta, **dcg.mean().round(4).to_dict()}
+        for other in dcg.columns.drop("spofr", errors="ignore") if "spofr" in dcg else ():
+            row[f"spofr - {other}"] = told(paired(dcg["spofr"], dcg[other]))
+        row["largest violation - delta"] = f"{(part.max_violation - delta).max():.1e}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def at_matched_violation(models: pd.DataFrame) -> pd.DataFrame:
+    """Test DCG of each method at mean violations up to each level.
+
+    For each seed, the delta or penalty with the best validation DCG among those whose mean VALIDATION violation is
+    within the level is taken, and its test DCG reported; seeds without such a model are not counted.
+    """
+    rows = []
+    varied = models[models.delta.notna() | models.penalty.notna()]
+    for level in LEVELS:
+        row: dict[str, Any] = {"mean violation <=": level}
+        picks: dict[str, pd.Series] = {}
+        for method, part in varied.groupby("method"):
+            within = part[part.validation_violation <= level + 1e-9]
+            if within.empty:
+                row[str(method)] = "none"
+                continue
+            best = within.loc[within.groupby("seed").validation_dcg.idxmax()].set_index("seed").test_dcg
+            picks[str(method)] = best
+            n_seeds = part.seed.nunique()
+            short = "" if len(best) == n_seeds else f" ({len(best)} of {n_seeds} seeds)"
+            row[str(method)] = f"{best.mean():.4f}{short}"
+        for other in ("fultr", "deltr"):
+            if other in picks and "spofr" in picks:
+                row[f"spofr - {other}"] = told(paired(picks["spofr"], picks[other]))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def area_under_tradeoff(models: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
+    """Area under test DCG over delta in [0, last], divided by the width, and its paired difference to the reference."""
+
+    def area(part: pd.DataFrame) -> float:
+        curve = part.sort_values("delta")
+        width = curve.delta.iloc[-1] - curve.delta.iloc[0]
+        return float(np.trapezoid(curve.test_dcg, curve.delta) / width) if width else float(curve.test_dcg.iloc[0])
+
+    asked = models[models.delta.notna() & (models.delta <= last)]
+    areas = pd.Series({key: area(part) for key, part in asked.groupby(["method", "seed"])})
+    if areas.empty:
+        return pd.DataFrame()
+    table = areas.unstack(0)  # noqa: PD010 - a series of (method, seed)
+    rows = []
+    for method in table.columns:
+        row = {"method": method, "area": round(float(table[method].mean()), 4)}
+        if REFERENCE in table:
+            row[f"minus {REFERENCE}"] = told(paired(table[method], table[REFERENCE]))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def unconstrained(models: pd.DataFrame) -> pd.DataFrame:
+    """Test DCG without a constraint that binds: the sorted scorers, and the others at the largest delta."""
+    free = models[(models.delta == models.delta.max()) | (models.delta.isna() & models.penalty.isna())]
+    dcg = free.pivot_table(index="seed", columns="method", values="test_dcg")
+    rows = []
+    for method in dcg.columns:
+        row: dict[str, Any] = {"method": method, "test DCG": round(float(dcg[method].mean()), 4)}
+        if "logistic regression" in dcg:
+            row["minus logistic regression"] = told(paired(dcg[method], dcg["logistic regression"]))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def print_tables(lines: list[dict[str, Any]]) -> None:
+    """All tables as Markdown on standard output."""
+    models = frame(lines)
+    if models.empty:
+        print("No results yet.")
+        return
+    for dataset, part in models.groupby("dataset"):
+        print(f"\n## {dataset}: {part.seed.nunique()} seeds, {int(part.queries.max())} test lists\n")
+        for title, table in (
+            ("Mean test DCG by delta, and paired differences", by_delta(part)),
+            ("Test DCG at matched mean violation, chosen on validation", at_matched_violation(part)),
+            ("Mean test DCG over delta in [0, 0.05]", area_under_tradeoff(part)),
+            ("Without a constraint that binds", unconstrained(part)),
+        ):
+            if not table.empty:
+                print(f"### {title}\n\n{markdown(table)}\n")
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A table as Markdown; missing values are empty cells."""
+    cells = [[str(name) for name in table.columns], ["---"] * table.shape[1]]
+    for row in table.itertuples(index=False):
+        cells.append(["" if pd.isna(value) else str(value) for value in row])
+    return "\n".join("| " + " | ".join(row) + " |" for row in cells)
