@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 from dashboard.charts.base import NEUTRAL, Trace, axis, figure, note, rule
 from dashboard.text import plot
 from spofr_core.experiments import (
+    METHOD_COLORS,
     METHOD_NAMES,
     achieved_figure,
     exact_figure,
     grid_figure,
-    guarantee_figure,
     price_figure,
     tradeoff_figure,
 )
@@ -31,9 +31,14 @@ def grid(points: pd.DataFrame, selected: str = "") -> go.Figure:
     """Every model by violation and DCG; the chosen one has a ring around it."""
     shown = thinned(points)
     traces = _traces(grid_figure(shown))
-    for trace in traces:
-        if "markers" in trace.get("mode", ""):
-            trace["marker"] = {**trace["marker"], "size": 11}
+    marks = [trace for trace in traces if "markers" in trace.get("mode", "")]
+    named = {trace["name"] for trace in marks if trace["showlegend"] and len(trace["x"])}
+    for trace in marks:
+        # A method whose models are all dominated is in the legend all the same.
+        trace |= {
+            "marker": {**trace["marker"], "size": 11},
+            "showlegend": trace["showlegend"] or trace["name"] not in named,
+        }
     chosen = shown[shown["run"] == selected]
     if len(chosen):
         traces.append(_ring(chosen.iloc[0]))
@@ -41,12 +46,11 @@ def grid(points: pd.DataFrame, selected: str = "") -> go.Figure:
     return figure(
         traces,
         height=430,
+        top=34,
         legend=True,
-        legend_below=True,
         x={"title": "mean violation on test", "range": [-0.03 * top, top]},
         y={"title": "mean DCG on test", "showgrid": True},
         hovermode="closest",
-        margin={"l": 8, "r": 8, "t": 10, "b": 8},
     )
 
 
@@ -85,7 +89,10 @@ def price(frame: pd.DataFrame) -> go.Figure:
 
 def achieved(frame: pd.DataFrame) -> go.Figure:
     """What was asked for against what was achieved."""
-    return _curves(_traces(achieved_figure(frame)), x="delta asked for", y="violation on test")
+    traces = _traces(achieved_figure(frame))
+    for trace in traces:
+        trace["name"] = trace["name"].removesuffix(" of the queries")
+    return _curves(traces, x="delta asked for", y="violation on test")
 
 
 def exact(frame: pd.DataFrame, delta: float, name: str) -> go.Figure:
@@ -96,30 +103,60 @@ def exact(frame: pd.DataFrame, delta: float, name: str) -> go.Figure:
             trace |= {"name": plot(name, 60), "hovertemplate": "delta %{x:.3f}: DCG %{y:.4f}<extra></extra>"}
     top = float(frame["delta"].max())
     marks = {"shapes": [rule(delta)], "notes": [note(delta, f"delta {number(delta)}")]} if delta <= top else {}
-    return _curves(traces, x="delta", y="mean DCG on test", legend=False, top=30, **marks)
+    return _curves(traces, x="delta", y="mean DCG on test", legend=False, **marks)
 
 
 def guarantee(frame: pd.DataFrame, guaranteed: set[str]) -> go.Figure:
-    """Bars by delta, method and level; methods that cannot promise anything say so in the legend."""
-    traces = _traces(guarantee_figure(frame))
-    for trace in traces:
-        method, _, level = trace["name"].rpartition(", ")
-        code = next((code for code, name in METHOD_NAMES.items() if name == method), method)
-        promised = method if code in guaranteed else f"{method}, no guarantee"
-        trace |= {"name": level, "legendgroup": method, "legendgrouptitle": {"text": promised}}
+    """Bars of DCG: for each delta the levels side by side, in each a bar per method.
+
+    A cross stands where no model qualifies, and pointing at it says how far the method got; hatched bars were chosen on
+    validation and miss the level on test. Methods that cannot promise anything say so in the legend.
+    """
+    ordered = frame.sort_values(["delta", "level"])
+    traces = [
+        _bars(ordered[ordered["method"] == method], method, promises=method in guaranteed)
+        for method in METHOD_NAMES
+        if method in set(ordered["method"])
+    ]
     return figure(
         traces,
-        height=460,
+        height=430,
+        top=34,
         legend=True,
-        legend_below=True,
         barmode="group",
-        bargap=0.18,
-        x={"title": "delta", "type": "category"},
-        y={"title": "mean DCG on test of the model taken", "showgrid": True, "rangemode": "tozero"},
+        bargap=0.2,
+        x={"title": "share of the queries that must hold delta", "type": "multicategory", "dividerwidth": 0},
+        y={"title": "mean DCG on test", "showgrid": True, "rangemode": "tozero"},
     )
 
 
-def _curves(traces: list[Trace], *, x: str, y: str, legend: bool = True, top: int = 10, **more: Any) -> go.Figure:
+def _bars(part: pd.DataFrame, method: str, *, promises: bool) -> Trace:
+    name = METHOD_NAMES[method]
+    none = part["dcg"].isna().to_numpy()
+    missed = (~part["holds"].fillna(value=True).astype(bool)).to_numpy()
+    told = [
+        why if empty else f"DCG {dcg:.4f}; {share:.1%} of the test queries hold delta"
+        for empty, why, dcg, share in zip(none, part["explanation"], part["dcg"], part["share"], strict=True)
+    ]
+    colour = METHOD_COLORS[method]
+    hatched = {"shape": ["/" if miss else "" for miss in missed], "fgcolor": "rgba(255,255,255,0.7)", "size": 5}
+    return {
+        "type": "bar",
+        "name": name if promises else f"{name}, no guarantee",
+        "x": [[f"delta {delta:g}" for delta in part["delta"]], [f"{level:.0%}" for level in part["level"]]],
+        "y": part["dcg"].fillna(0.0).tolist(),
+        "marker": {"color": colour, "pattern": {**hatched, "fillmode": "overlay"}, "line": {"width": 0}},
+        "text": ["×" if empty else "" for empty in none],
+        "textposition": "outside",
+        "textangle": 0,
+        "textfont": {"color": colour, "size": 14},
+        "cliponaxis": False,
+        "hovertext": told,
+        "hovertemplate": f"{name}<br>%{{hovertext}}<extra></extra>",
+    }
+
+
+def _curves(traces: list[Trace], *, x: str, y: str, legend: bool = True, **more: Any) -> go.Figure:
     settings = {"tickformat": more.pop("tickformat")} if "tickformat" in more else {}
     for trace in traces:
         if trace.get("name") and "hovertemplate" not in trace:
@@ -127,9 +164,8 @@ def _curves(traces: list[Trace], *, x: str, y: str, legend: bool = True, top: in
     return figure(
         traces,
         height=360,
-        top=top,
+        top=34,
         legend=legend,
-        legend_below=True,
         x={"title": x},
         y={"title": y, "showgrid": True, **settings},
         **more,
@@ -173,8 +209,8 @@ def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]])
     return figure(
         traces,
         height=430,
+        top=34,
         legend=True,
-        legend_below=True,
         x={"title": "step", "anchor": "y2"},
         y={"title": "validation DCG", "domain": [0.52, 1], "showgrid": True},
         yaxis2=axis("validation violation", domain=[0, 0.46], showgrid=True, rangemode="tozero"),

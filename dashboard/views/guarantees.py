@@ -8,9 +8,9 @@ import streamlit as st
 from dashboard.charts import runs as charts
 from dashboard.elements import chart, show_table, told
 from dashboard.navigation import page_named
-from dashboard.picker import Picked, picked
+from dashboard.picker import picked
 from dashboard.runs import queries_of
-from dashboard.sentences import empty_slots, promised
+from dashboard.sentences import ANCHORS, empty_slots, promised
 from dashboard.state import choices
 from dashboard.text import markdown
 from spofr_core.errors import ConfigError
@@ -32,12 +32,17 @@ def page() -> None:
         headline.title("How many queries hold delta", anchor=False)
         st.page_link(page_named("train"), label="Train models", icon=":material/model_training:")
         return
+    rivals = found.setting[~found.setting["method"].isin(ANCHORS)]
+    if rivals.empty:
+        headline.title("How many queries hold delta", anchor=False)
+        st.info("These runs are the two ends of a chart only; train a method to compare.", icon=":material/info:")
+        return
     levels, deltas, select = _asked()
     with_mine = sorted({*deltas, choices().delta})
     frame = guarantees(
-        found.setting,
-        queries_of(found.sweeps, found.setting, "test"),
-        queries_of(found.sweeps, found.setting, "validation"),
+        rivals,
+        queries_of(found.sweeps, rivals, "test"),
+        queries_of(found.sweeps, rivals, "validation"),
         deltas=with_mine,
         levels=levels,
         select=select,
@@ -45,22 +50,21 @@ def page() -> None:
     with headline:
         st.title(markdown(promised(frame, choices().delta, max(levels))) + r"\.", anchor=False)
         st.markdown(_what(select))
-    _bars(found, frame[frame["delta"].isin(deltas)])
+    _bars(frame[frame["delta"].isin(deltas)])
     _table(frame)
 
 
 def _asked() -> tuple[list[float], list[float], str]:
-    left, middle, right = st.columns([2, 3, 2], gap="large")
+    levels = st.pills(
+        "Share of the queries that must hold delta",
+        LEVELS,
+        format_func=lambda level: percent(level, 0),
+        selection_mode="multi",
+        default=SHOWN_LEVELS,
+        key="guarantees-levels",
+    )
+    left, right = st.columns([2, 1], gap="large")
     with left:
-        levels = st.pills(
-            "Share of the queries that must hold delta",
-            LEVELS,
-            format_func=lambda level: percent(level, 0),
-            selection_mode="multi",
-            default=SHOWN_LEVELS,
-            key="guarantees-levels",
-        )
-    with middle:
         deltas = st.multiselect(
             "deltas",
             sorted({*GUARANTEE_DELTAS, 0.15, 0.4}),
@@ -93,14 +97,13 @@ def _what(select: str) -> str:
     )
 
 
-def _bars(found: Picked, frame: pd.DataFrame) -> None:
-    methods = set(found.setting["method"])
+def _bars(frame: pd.DataFrame) -> None:
     chart(
-        charts.guarantee(frame, {method for method in methods if takes_delta(method)}),
+        charts.guarantee(frame, {method for method in set(frame["method"]) if takes_delta(method)}),
         "DCG with a guarantee for each query",
-        "Bars of mean test DCG by delta, method and share of queries that hold delta; a missing bar says none.",
+        "Bars of mean test DCG by delta, share of queries that hold it, and method; a cross where there is no model.",
         table=lambda: frame,
-        note="Darker: a larger share of the queries. Hatched: chosen on validation, missed on test. SPOFR and "
+        note="A cross: no model qualifies. Hatched: chosen on validation, missed on test. SPOFR and "
         "predict-then-optimise hold delta by construction; a penalty can only be tried out.",
     )
     missing = empty_slots(frame)
@@ -110,6 +113,8 @@ def _bars(found: Picked, frame: pd.DataFrame) -> None:
 
 def _table(frame: pd.DataFrame) -> None:
     st.subheader("Which model", anchor=False)
+    order = {method: place for place, method in enumerate(METHOD_NAMES)}
+    frame = frame.sort_values(["delta", "level", "method"], key=lambda c: c.map(order) if c.name == "method" else c)
     shown = pd.DataFrame(
         {
             "delta": frame["delta"],

@@ -15,6 +15,7 @@ from dashboard.jobs import workers
 from dashboard.navigation import page_named
 from dashboard.plans import Plan, numbers, planned, sample_groups, shared_sample
 from dashboard.runs import results_of, sweeps
+from dashboard.sentences import ANCHORS
 from dashboard.sidebar import NOTIONS, notions_for
 from dashboard.sources import SAMPLES, UPLOAD, Loaded, loaded_data
 from dashboard.state import choices, choose
@@ -26,7 +27,7 @@ from spofr_core.errors import SpofrError
 from spofr_core.experiments import METHOD_NAMES, RunStore, missing_runs
 from spofr_core.reporting import counted
 
-METHODS = ("spofr", "pto", "fultr", "deltr", "unfair", "uniform")
+METHODS = ("spofr", "pto", "fultr", "deltr")
 ABOUT = {
     "spofr": "SPOFR learns through the fair re-ranking itself and holds delta in every query",
     "pto": "predict, then optimise learns the relevance first and is re-ranked exactly: it holds delta as well",
@@ -41,7 +42,7 @@ LISTS = 500
 def page() -> None:
     """The page."""
     st.title("Train rankers that hold delta", anchor=False)
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns([4, 3], gap="large")
     with left:
         _form(loaded_data())
     with right:
@@ -76,9 +77,10 @@ def _grids(source: Loaded) -> dict[str, Any]:
         key="train-methods",
         help=". ".join(ABOUT.values()) + ".",
     )
+    ends = st.checkbox("And the two ends: sorted by score, and a random ranking", value=True, key="train-ends")
     one, two = st.columns(2)
-    deltas = one.text_input("deltas, for SPOFR and predict-then-optimise", DELTAS, key="train-deltas")
-    penalties = two.text_input("Penalties, for FULTR and DELTR", PENALTIES, key="train-penalties")
+    deltas = one.text_input("deltas", DELTAS, key="train-deltas", help="For SPOFR and predict-then-optimise.")
+    penalties = two.text_input("Penalties", PENALTIES, key="train-penalties", help="For FULTR and DELTR.")
     one, two = st.columns(2)
     with one:
         groups = _groups(source)
@@ -94,9 +96,10 @@ def _grids(source: Loaded) -> dict[str, Any]:
             "Learn from",
             ["labels", "clicks"],
             default="labels",
-            format_func={"labels": "True labels", "clicks": "Simulated clicks"}.__getitem__,
+            format_func={"labels": "Labels", "clicks": "Clicks"}.__getitem__,
             required=True,
             key="train-learn",
+            help="Labels: the true relevance. Clicks: simulated on the lists of a weak ranker.",
         )
     clicks = two.text_input("Clicks", "5000", disabled=learned == "labels", key="train-clicks",
                             help="Training sizes; several make a curve each.")  # fmt: skip
@@ -104,7 +107,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
     training = _training(source)
     return {
         "lists": training.pop("lists"),
-        "methods": list(methods),
+        "methods": [*methods, *(ANCHORS if ends else ())],
         "deltas": numbers(deltas, "deltas"),
         "penalties": numbers(penalties, "Penalties"),
         "groups": sample_groups(groups, source.key) if source.key in SAMPLES else [None],
@@ -159,7 +162,8 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
     already = len(plan.runs) - len(missing)
     told_ = f"**{counted(len(plan.runs), 'run', 'runs')}**" + (f", {already} of them done before" if already else "")
     earlier = from_earlier_runs(missing, results_of(sweeps()), workers())
-    st.markdown(told_ + (f": {earlier}." if earlier else "."))
+    unknown = ". Runs like these were never timed here" if missing else ""
+    st.markdown(told_ + (f": {earlier}." if earlier else f"{unknown}."))
     with st.container(horizontal=True):
         start = st.button("Start", type="primary", icon=":material/play_arrow:", key="train-start")
         probe = st.button("Time a few steps first", icon=":material/timer:", key="train-probe", disabled=not missing)

@@ -13,7 +13,15 @@ sys.path.insert(0, str(ROOT))
 from tests.browser.pages import browser, opened  # noqa: E402 - the root has to be on the path first
 from tests.browser.server import dashboard  # noqa: E402
 
-PAGES = {"audit": "", "data": "data", "policy": "policy", "report": "report"}
+PAGES = {
+    "audit": "",
+    "data": "data",
+    "train": "train?data=german-credit",
+    "tradeoffs": "tradeoffs",
+    "guarantees": "guarantees",
+    "policy": "policy",
+    "report": "report",
+}
 WIDTHS = {1440: 900, 420: 860}
 
 

@@ -18,23 +18,37 @@ APP = ROOT / "dashboard" / "app.py"
 
 
 @contextmanager
-def dashboard(log: Path, app: Path = APP) -> Iterator[str]:
-    """Start `streamlit run`, wait until it answers, give its address; end that process, and no other, afterwards."""
+def dashboard(log: Path, app: Path = APP, *, home: Path | None = None) -> Iterator[str]:
+    """Start `streamlit run`, wait until it answers, give its address; end that process, and no other, afterwards.
+
+    `home` is where it keeps jobs and runs; beside the log if it is not given.
+    """
     port = free_port()
+    process = start(port, log, app, home=home)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(timeout=20)
+
+
+def start(port: int, log: Path, app: Path = APP, *, home: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start the dashboard on this port and wait until it answers."""
     command = [sys.executable, "-m", "streamlit", "run", str(app), "--server.address", "127.0.0.1"]
     command += ["--server.port", str(port), "--server.headless", "true", "--browser.gatherUsageStats", "false"]
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=dict(os.environ))
-        try:
-            _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait(timeout=20)
+    environment = {**os.environ, "SPOFR_HOME": str(home or log.parent / "home")}
+    with log.open("ab") as output:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=environment)
+    try:
+        _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+    except BaseException:
+        process.kill()
+        raise
+    return process
 
 
 def free_port() -> int:

@@ -1,0 +1,147 @@
+"""Jobs as people meet them: trained to the end, cancelled, found again after a refresh, in a second tab, and after the
+server was killed."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard.jobs import JobBoard
+from tests.browser import server
+from tests.browser.pages import PATIENCE, element, go, headline, no_error, opened, settled
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+
+JOB = 300_000
+"""Milliseconds until a small job has ended, on a machine that runs other tests meanwhile."""
+
+
+@dataclass
+class Server:
+    """A dashboard that a test may kill and start again."""
+
+    port: int
+    log: Path
+    home: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(timeout=20)
+
+    def start_again(self) -> None:
+        self.process = server.start(self.port, self.log, home=self.home)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Iterator[Server]:
+    place = tmp_path_factory.mktemp("training")
+    port = server.free_port()
+    made = Server(port, place / "log", place / "home", server.start(port, place / "log", home=place / "home"))
+    try:
+        yield made
+    finally:
+        made.kill()
+        board = JobBoard(made.home)
+        for job in board.jobs():
+            board.cancel(job)
+        deadline = time.monotonic() + 60
+        while any(job.active for job in board.jobs()) and time.monotonic() < deadline:
+            time.sleep(0.5)
+
+
+def fill(page: Page, label: str, value: str) -> None:
+    box = page.get_by_label(label, exact=True).first
+    box.fill(value)
+    box.press("Enter")
+    settled(page)
+
+
+def plan(page: Page, address: str, *, deltas: str, steps: int) -> None:
+    """SPOFR alone on a few lists of German Credit."""
+    opened(page, f"{address}/train?data=german-credit")
+    page.get_by_role("button", name="predict, then optimise").click()
+    settled(page)
+    page.locator("label").filter(has_text="And the two ends").click()
+    settled(page)
+    fill(page, "deltas", deltas)
+    page.get_by_text("Training settings").click()
+    fill(page, "Steps at most", str(steps))
+    fill(page, "Lists drawn per part", "40")
+
+
+def tray(page: Page):
+    return page.locator(".st-key-job-tray")
+
+
+def test_a_model_is_trained_to_the_end_and_found_on_every_page(chromium, page, site):
+    plan(page, site.address, deltas="0.05", steps=40)
+    expect(page.get_by_text("1 run", exact=False).first).to_be_visible()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(tray(page).get_by_text("done, 1 of 1 runs done")).to_be_visible(timeout=JOB)
+    settled(page)
+    expect(element(page, "stPlotlyChart").first).to_contain_text("validation DCG")
+    no_error(page)
+
+    page.get_by_role("link", name="See its models").click()
+    expect(page.locator("h1")).to_contain_text("SPOFR has the highest DCG", timeout=PATIENCE)
+    settled(page)
+    mark = page.locator(".st-key-chart-Every-trained-model .scatterlayer .point").last
+    mark.click(force=True)
+    page.wait_for_url(re.compile(r"[?&]model=[0-9a-f]{16}"), timeout=PATIENCE)
+    expect(page.get_by_text("without training again")).to_be_visible(timeout=PATIENCE)
+    settled(page)
+    no_error(page)
+    link = page.url
+
+    go(page, "Audit")
+    expect(page.get_by_test_id("stSidebar").get_by_text("Scores of SPOFR, delta 0.05")).to_be_visible()
+    assert "of 40 queries" in headline(page)
+
+    other = chromium.new_context(viewport={"width": 1440, "height": 1000})
+    try:
+        visitor = opened(other.new_page(), link)
+        expect(visitor.get_by_text("without training again")).to_be_visible(timeout=PATIENCE)
+        expect(visitor.get_by_test_id("stSidebar").get_by_text("Scores of SPOFR, delta 0.05")).to_be_visible()
+        expect(tray(visitor)).to_have_count(0)
+    finally:
+        other.close()
+
+
+def test_a_job_is_found_again_cancelled_and_resumed(page, context, site):
+    plan(page, site.address, deltas="0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.2", steps=3000)
+    fill(page, "Seeds", "20")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(tray(page).get_by_text("at work, ")).to_be_visible(timeout=JOB)
+
+    page.reload()
+    expect(tray(page).get_by_text("at work, ")).to_be_visible(timeout=PATIENCE)
+    second = opened(context.new_page(), site.address)
+    expect(tray(second).get_by_text("at work, ")).to_be_visible(timeout=PATIENCE)
+    second.close()
+
+    site.kill()
+    site.start_again()
+    page.goto(f"{site.address}/train", timeout=PATIENCE)
+    expect(tray(page).get_by_text("at work, ")).to_be_visible(timeout=PATIENCE)
+
+    tray(page).get_by_role("button", name="Cancel").click()
+    expect(tray(page).get_by_text("cancelled, ")).to_be_visible(timeout=JOB)
+    settled(page)
+    tray(page).get_by_role("button", name="Resume").first.click()
+    expect(tray(page).get_by_text("at work, ")).to_be_visible(timeout=JOB)
+    tray(page).get_by_role("button", name="Cancel").click()
+    expect(tray(page).get_by_text("cancelled, ")).to_be_visible(timeout=JOB)
+    no_error(page)
