@@ -155,7 +155,7 @@ class JobBoard:
         self._launch(job.job)
 
     def forget(self, job: Job) -> None:
-        """Remove the job from the list. Runs stay where they are; see `forget_upload`."""
+        """Remove the job from the list, unless it is at work. Its runs stay where they are."""
         if not job.active:
             shutil.rmtree(self.folder / job.job, ignore_errors=True)
 
@@ -169,19 +169,24 @@ class JobBoard:
 
     def _launch(self, job: str) -> None:
         folder = self.folder / job
-        write_json(folder / "state.json", {"status": "queued", "queued": time.time(), "launched": time.time()})
-        with (folder / "log.txt").open("ab") as log, (folder / "details.txt").open("ab") as details:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "dashboard.job_process", str(folder)],
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=details,
-                # A session of its own: neither Ctrl-C in the server's terminal nor its end reaches the job.
-                start_new_session=True,
-            )
-        # A process that nobody waits for stays in the table of processes and looks alive.
-        Thread(target=process.wait, name=f"job-{job}", daemon=True).start()
+        write_json(folder / "state.json", {"status": "queued", "launched": time.time()})
+        spawn(folder)
+
+
+def spawn(folder: Path) -> None:
+    """Start the process of a job."""
+    with (folder / "log.txt").open("ab") as log, (folder / "details.txt").open("ab") as details:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dashboard.job_process", str(folder)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=details,
+            # A session of its own: neither Ctrl-C in the server's terminal nor its end reaches the job.
+            start_new_session=True,
+        )
+    # A process that nobody waits for stays in the table of processes and looks alive.
+    Thread(target=process.wait, name=f"job-{folder.name}", daemon=True).start()
 
 
 def _job(folder: Path) -> Job | None:

@@ -1,0 +1,219 @@
+"""Charts and sentences of many models, on frames small enough to check by eye."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard.charts import runs as charts
+from dashboard.durations import OVERHEAD, from_earlier_runs
+from dashboard.picker import part_of, said, values_of
+from dashboard.plans import MOST_RUNS, numbers, planned, sample_groups, shared_sample
+from dashboard.runs import data_label
+from dashboard.sentences import empty_slots, listed, matched, promised
+from spofr_core.errors import ConfigError
+from spofr_core.evaluation import asked_and_achieved, grid_search, guarantees, price_of_fairness, tradeoff
+from spofr_core.experiments import METHOD_COLORS, RESULT_COLUMNS
+
+BASE = {"dataset": "d", "notion": "exposure", "groups": 2, "clicks": None, "status": "done", "ideal_dcg": 2.0}
+
+
+def run(name, method, dcg, violation, *, delta=None, penalty=None, seed=0, **more):
+    measured = {"dcg": dcg, "violation_mean": violation, "violation_max": violation, "seconds": 2.0}
+    return {**BASE, "run": name, "method": method, "delta": delta, "penalty": penalty, "seed": seed, **measured, **more}
+
+
+@pytest.fixture
+def results():
+    rows = [
+        run("a", "spofr", 1.0, 0.01, delta=0.01),
+        run("b", "spofr", 1.2, 0.04, delta=0.05),
+        run("b1", "spofr", 1.4, 0.04, delta=0.05, seed=1),
+        run("c", "fultr", 0.8, 0.02, penalty=100.0),
+        run("d", "deltr", 1.1, 0.09, penalty=10.0),
+        run("e", "uniform", 0.5, 0.0),
+    ]
+    kinds = {"groups": "Int64", "clicks": "Int64", "delta": float, "penalty": float}
+    return pd.DataFrame(rows, columns=list(RESULT_COLUMNS)).astype(kinds)
+
+
+def named(figure):
+    return {trace.name: trace for trace in figure.data if trace.name}
+
+
+def test_the_grid_has_a_mark_per_model_and_a_ring_around_the_chosen_one(results):
+    figure = charts.grid(grid_search(results), "c")
+    runs = [run for trace in figure.data for run in (trace.customdata if trace.customdata is not None else ())]
+    assert sorted(runs) == sorted(results["run"])
+    ring = named(figure)["the chosen model"]
+    assert (ring.x[0], ring.y[0]) == (0.02, 0.8)
+    assert named(figure)["ideal DCG"].line.dash == "dash"
+    assert set(named(figure)["ideal DCG"].y) == {2.0}
+    assert "the chosen model" not in named(charts.grid(grid_search(results), "nobody"))
+
+
+def test_every_method_is_in_the_legend_once_even_if_all_its_models_are_dominated(results):
+    figure = charts.grid(grid_search(results))
+    shown = [trace.name for trace in figure.data if trace.showlegend is not False and len(trace.x)]
+    for name in ("SPOFR", "FULTR", "DELTR", "random ranking"):
+        assert shown.count(name) == 1, name
+
+
+def test_many_marks_are_thinned_but_the_front_stays():
+    rng = np.random.default_rng(0)
+    rows = [run(str(k), "spofr", rng.random(), rng.random(), delta=0.1, seed=k) for k in range(500)]
+    points = grid_search(pd.DataFrame(rows, columns=list(RESULT_COLUMNS)))
+    kept = charts.thinned(points, 100)
+    assert len(kept) <= 100
+    assert set(points.loc[~points["dominated"], "run"]) <= set(kept["run"])
+    assert charts.thinned(points, 500) is points
+
+
+def test_curves_carry_the_frame_and_its_bands(results):
+    frame = tradeoff(results)
+    figure = charts.tradeoff(frame)
+    curve = named(figure)["SPOFR"]
+    assert list(curve.x) == [0.01, 0.05]
+    assert list(curve.y) == pytest.approx([1.0, 1.3])
+    assert "ideal DCG" not in named(figure)
+    achieved = named(charts.achieved(asked_and_achieved(results)))
+    assert list(achieved["SPOFR, largest"].y) == [0.01, 0.04]
+    assert achieved["delta"].line.color != "#444"  # can be seen on a dark page
+    price = named(charts.price(price_of_fairness(results)))["SPOFR"]
+    assert price.y[0] == pytest.approx(1 - 1.0 / 1.2)
+
+
+def test_the_exact_curve_marks_delta_only_where_it_is_in_reach():
+    frame = pd.DataFrame({"delta": [0.0, 0.4], "dcg": [1.0, 1.5], "dcg_lower": [0.9, 1.4], "dcg_upper": [1.1, 1.6]})
+    figure = charts.exact(frame, 0.1, "<b>m</b>")
+    assert figure.layout.shapes[0].x0 == 0.1
+    assert "&lt;b&gt;m&lt;/b&gt;" in named(figure)
+    assert len(charts.exact(frame, 0.7, "m").layout.shapes) == 0
+
+
+def queries(values):
+    """Two queries per run with these violations; DCG as in the results."""
+    rows = [{"run": r, "violation": v, "dcg": d, "applicable": True} for r, (vs, d) in values.items() for v in vs]
+    return pd.DataFrame(rows).astype({"run": "category"})
+
+
+@pytest.fixture
+def guarantee_frame(results):
+    per_query = queries(
+        {"a": ((0.01, 0.01), 1.0), "b": ((0.05, 0.03), 1.2), "b1": ((0.05, 0.03), 1.4)}
+        | {"c": ((0.0, 0.04), 0.8), "d": ((0.2, 0.2), 1.1)}
+    )
+    rivals = results[results["method"] != "uniform"]
+    return guarantees(rivals, per_query, per_query, deltas=[0.01, 0.05], levels=[0.5, 1.0])
+
+
+def test_bars_stand_where_a_model_qualifies_and_crosses_elsewhere(guarantee_frame):
+    bars = named(charts.guarantee(guarantee_frame, {"spofr"}))
+    assert list(bars) == ["SPOFR", "FULTR, no guarantee", "DELTR, no guarantee"]
+    spofr, fultr, deltr = bars.values()
+    assert spofr.marker.color == METHOD_COLORS["spofr"]
+    assert [list(part) for part in spofr.x] == [
+        ["delta 0.01", "delta 0.01", "delta 0.05", "delta 0.05"],
+        ["50%", "100%", "50%", "100%"],
+    ]
+    assert list(spofr.y) == [1.0, 1.0, 1.4, 1.4]
+    assert list(fultr.y) == [0.8, 0.0, 0.8, 0.8]
+    assert list(fultr.text) == ["", "×", "", ""]
+    assert set(deltr.text) == {"×"}
+    assert "the best reaches 50.0%" in fultr.hovertext[1]
+
+
+def test_empty_slots_are_explained_in_words(guarantee_frame):
+    told = empty_slots(guarantee_frame)
+    assert told[0] == "No FULTR model of 1 reaches 100 % of the queries at delta = 0.01."
+    assert told[1:] == [
+        "No DELTR model of 1 reaches 50 % of the queries at delta = 0.01, 0.05.",
+        "No DELTR model of 1 reaches 100 % of the queries at delta = 0.01, 0.05.",
+    ]
+    assert promised(guarantee_frame, 0.05, 1.0) == (
+        "SPOFR and FULTR have a model that holds delta = 0.05 on every query; no DELTR model does"
+    )
+    assert promised(guarantee_frame, 0.01, 0.5).startswith(
+        "SPOFR and FULTR have a model that holds delta = 0.01 on 50 %"
+    )
+    nobody = guarantee_frame.assign(dcg=np.nan)
+    assert promised(nobody, 0.05, 1.0) == "No model holds delta = 0.05 on every query"
+
+
+def test_methods_are_compared_at_the_same_violation(results):
+    head, rest = matched(results, 0.05)
+    assert head == "SPOFR has the highest DCG at a mean violation of 0.05 or less"
+    assert rest == "Best setting of each method, mean over 2 seeds: SPOFR 1.3, FULTR 0.8. DELTR does not get there."
+    assert matched(results, 0.001)[0] == "No model has a mean violation of 0.001 or less"
+    assert listed(["a", "b", "c"], word="or") == "a, b or c"
+
+
+def test_training_curves_are_the_validations(results):
+    rows = [{"step": 20 * k, "validation_dcg": 1 + k, "violation": 0.1 / (k + 1)} for k in range(3)]
+    top, below = charts.training_curves([("SPOFR, <i>", "#123456", "circle", rows)]).data
+    assert list(top.y) == [1, 2, 3]
+    assert list(below.y) == pytest.approx([0.1, 0.05, 0.1 / 3])
+    assert below.yaxis == "y2"
+    assert top.name == "SPOFR, &lt;i&gt;"
+
+
+def test_settings_are_values_and_rows(results):
+    mixed = pd.concat([results, results.assign(clicks=pd.array([500] * len(results), dtype="Int64"))])
+    assert values_of(mixed, "clicks") == [500, None]
+    assert len(part_of(mixed, {"clicks": None, "method": "spofr"})) == 3
+    assert said("clicks", 5000) == "5,000 clicks"
+    assert said("clicks", None) == "true labels"
+    assert said("groups", 3) == "3 groups"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "groups", "seed", "label"),
+    [
+        ({"sample": "hiring"}, None, 0, "Hiring searches (synthetic)"),
+        ({"sample": "german-credit", "lists": 30, "test_lists": 30}, "age", 0, "German Credit (30 lists, by age)"),
+        ({"sample": "mslr", "lists": 3, "test_lists": 9}, 3, 2, "Web search (MSLR-WEB) (3 lists, 9 test lists, split 2)"),
+        ({"sample": None, "file": "/x/y/jobs.parquet"}, None, 0, "jobs"),
+    ],
+)  # fmt: skip
+def test_data_with_other_lists_has_another_label(dataset, groups, seed, label):
+    assert data_label(dataset, groups, seed) == label
+
+
+def test_numbers_from_a_text():
+    assert numbers("0, 0.05;0.1  0.05", "deltas") == [0, 0.05, 0.1]
+    assert numbers("5000", "Clicks", int) == [5000]
+    for text, said_ in [("", "at least one"), ("a", "'a' is not"), ("-1", "not allowed"), ("inf", "not allowed")]:
+        with pytest.raises(ConfigError, match=said_):
+            numbers(text, "deltas")
+    with pytest.raises(ConfigError, match="write them like 5000"):
+        numbers("1.5", "Clicks", int)
+
+
+def test_groupings_that_charts_could_not_tell_apart_are_refused():
+    assert sample_groups(["purpose", "3", "5"], "german-credit") == ["purpose", 3, 5]
+    assert sample_groups(["gender", "gender+region"], "hiring") == ["gender", ["gender", "region"]]
+    with pytest.raises(ConfigError, match="mixed up"):
+        sample_groups(["gender", "age"], "german-credit")
+    with pytest.raises(ConfigError, match="at least one"):
+        sample_groups([], "mslr")
+
+
+def test_a_plan_is_checked(tmp_path):
+    dataset, store = shared_sample(tmp_path, "german-credit", 40)
+    plan = planned(dataset, store, methods=["spofr", "fultr"], deltas=[0.1, 0.2], penalties=[1.0], seeds=3)
+    assert len(plan.runs) == 9
+    with pytest.raises(ConfigError, match=f"{MOST_RUNS:,} are the limit"):
+        planned(dataset, store, methods=["spofr"], deltas=[k / 1000 for k in range(200)], seeds=50)
+    with pytest.raises(ConfigError, match="'methods' is empty"):
+        planned(dataset, store, methods=[], deltas=[0.1])
+
+
+def test_time_from_earlier_runs_is_their_mean_shared_by_the_workers(results, tmp_path):
+    dataset, store = shared_sample(tmp_path, "german-credit", 40)
+    plan = planned(dataset, store, methods=["spofr"], deltas=[0.1, 0.2], seeds=100)
+    earlier = results.assign(source="german-credit")
+    seconds = 200 * (2.0 + OVERHEAD) / 2
+    assert f"about {seconds / 60:.0f} min" in from_earlier_runs(plan.runs, earlier, 2)
+    assert from_earlier_runs(plan.runs, earlier.assign(source="mslr"), 2) == ""
+    assert from_earlier_runs((), earlier, 2) == ""
