@@ -149,7 +149,7 @@ def _penalty_steers_badly(frames: Frames) -> tuple[Verdict, list[str]]:
     runs = runs[runs["penalty"].notna()]
     told, ranks = [], []
     for key, part in runs.groupby(["dataset", "notion", "method"], observed=True):
-        if part["penalty"].nunique() < 3 or part["violation_mean"].nunique() < 2:
+        if part["penalty"].nunique() < 3 or np.ptp(part["violation_mean"].to_numpy()) == 0:
             continue
         rank = float(stats.spearmanr(part["penalty"], part["violation_mean"]).statistic)
         ranks.append(rank)
@@ -228,7 +228,7 @@ def _more_groups_cost(frames: Frames) -> tuple[Verdict, list[str]]:
         tight = part[part["delta"] == part["delta"].min()].sort_values("groups")
         shown = ", ".join(f"{int(g)}: {d:.3f}" for g, d in zip(tight["groups"], tight["dcg"], strict=True))
         told.append(f"{dataset}, {_name(method)}, delta {tight['delta'].min():g}, DCG by number of groups: {shown}.")
-        if len(tight) > 2 and tight["dcg"].nunique() > 1:
+        if len(tight) > 2 and np.ptp(tight["dcg"].to_numpy()) > 0:
             rank = float(stats.spearmanr(tight["groups"].astype(float), tight["dcg"]).statistic)
             signs.append("-" if rank < -0.8 else "0")
     return _all_of(signs, "-"), told

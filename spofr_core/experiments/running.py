@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import tempfile
 import warnings
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from spofr_core.data import RankingDataset, Splits
+from spofr_core.errors import DataError
 from spofr_core.evaluation import TOLERANCE, QueryTable, audit, ideal_dcg
 from spofr_core.experiments.datasets import TrainingData, training_data
 from spofr_core.experiments.disk import read_json
@@ -19,7 +21,7 @@ from spofr_core.experiments.executors import Emit
 from spofr_core.experiments.output import RunOutput
 from spofr_core.experiments.spec import RunConfig
 from spofr_core.fairness import Discount, Fairness, group_merits
-from spofr_core.learning import Estimator, Progress, make_estimator
+from spofr_core.learning import Callback, Estimator, Progress, make_estimator
 from spofr_core.learning.files import versions
 from spofr_core.learning.programme import ProgrammeEstimator
 from spofr_core.policy import fair_policies
@@ -55,9 +57,23 @@ def execute(item: dict[str, Any], data: Splits, emit: Emit) -> RunOutput:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(parts.train, parts.validation, [tell], checkpoint=_checkpoint(item, config.run))
+        notes += _fit(model, parts, tell, _checkpoint(item, config.run))
         notes += [str(warning.message) for warning in caught]
         return _output(config, model, fairness, parts, notes)
+
+
+def _fit(model: Estimator, parts: TrainingData, tell: Callback, checkpoint: Path | None) -> list[str]:
+    """Train, from the checkpoint if there is one; one that cannot be used is thrown away, and training begins anew."""
+    before = checkpoint is not None and any(checkpoint.glob("*.safetensors"))
+    try:
+        model.fit(parts.train, parts.validation, [tell], checkpoint=checkpoint)
+    except DataError as error:
+        if checkpoint is None or not before:
+            raise
+        shutil.rmtree(checkpoint)
+        model.fit(parts.train, parts.validation, [tell], checkpoint=checkpoint)
+        return [f"Training began anew: {error}"]
+    return []
 
 
 def run_fairness(config: RunConfig, train: RankingDataset) -> Fairness:

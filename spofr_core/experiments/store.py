@@ -42,6 +42,8 @@ from spofr_core.experiments.record import RunRecord
 from spofr_core.experiments.spec import RunConfig
 
 FORMAT, FORMAT_VERSION = "spofr-runs", 1
+ABANDONED = 3600.0
+"""Seconds after which a temporary file that no lock protects belongs to nobody."""
 
 
 class RunStore:
@@ -231,6 +233,9 @@ class RunStore:
                     shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
                 finally:
                     lock.release()
+        for left in (*self.root.glob(".*.parquet.*"), *self.root.glob("sweeps/.*.json.*")):
+            if time.time() - left.stat().st_mtime > ABANDONED:
+                left.unlink(missing_ok=True)
 
     def export(self, runs: Iterable[str], path: str | Path) -> Path:
         """Write runs into one zip file: their configs, results, models and logs, without checkpoints."""

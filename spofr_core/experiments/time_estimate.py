@@ -34,15 +34,15 @@ class Estimate:
 
 
 def estimate(configs: tuple[RunConfig, ...], shelf: DataShelf, *, workers: int = 1) -> Estimate:
-    """Probe one run of each method and training size with few steps, and extrapolate.
+    """Probe one run of each method, training size and number of groups with few steps, and extrapolate.
 
     The time of a run is what it takes besides training, plus steps times the time per step; the steps of each stage
     lie between patience * validate_every and max_steps.
     """
-    seen: dict[tuple[str, int | None, object, str], tuple[float, float]] = {}
+    seen: dict[tuple[str, int | None, object], tuple[float, float]] = {}
     low = high = 0.0
     for config in configs:
-        kind = (config.method, config.clicks, config.groups, config.notion)
+        kind = (config.method, config.clicks, config.groups)
         if kind not in seen:
             seen[kind] = _probe(config, shelf)
         low, high = low + seen[kind][0], high + seen[kind][1]

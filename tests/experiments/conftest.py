@@ -1,4 +1,4 @@
-"""One numeric thread for all of these tests: many small fits only wait for each other's threads."""
+"""One numeric thread for all of these tests, and workers that are started once: both cost more than what they do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numba
 import pytest
 import torch
 
-from spofr_core.experiments import limit_threads
+from spofr_core.experiments import Executor, PoolExecutor, limit_threads, make_executor
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -18,3 +18,17 @@ def one_thread() -> Iterator[None]:
     yield
     torch.set_num_threads(before[0])
     numba.set_num_threads(before[1])
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[Executor]:
+    """Two processes."""
+    with PoolExecutor(2) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="session")
+def dask() -> Iterator[Executor]:
+    """A Dask cluster of two processes on this machine."""
+    with make_executor(workers=2, scheduler="local") as executor:
+        yield executor

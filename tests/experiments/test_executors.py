@@ -17,18 +17,6 @@ from spofr_core.experiments.executors import InlineExecutor, PoolExecutor, Task,
 from tests.experiments import works
 
 
-@pytest.fixture(scope="module")
-def pool():
-    with PoolExecutor(2) as executor:
-        yield executor
-
-
-@pytest.fixture(scope="module")
-def dask():
-    with make_executor(workers=2, scheduler="local") as executor:
-        yield executor
-
-
 @pytest.fixture(params=["inline", "pool", "dask"])
 def executor(request):
     return InlineExecutor() if request.param == "inline" else request.getfixturevalue(request.param)

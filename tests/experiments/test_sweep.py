@@ -23,7 +23,7 @@ from spofr_core.experiments import claim as claim_module
 from spofr_core.experiments import sweep as sweep_module
 from spofr_core.experiments.datasets import DataShelf, load_splits, training_data
 from spofr_core.experiments.disk import DiskFull
-from spofr_core.experiments.executors import Outcome, PoolExecutor, make_executor
+from spofr_core.experiments.executors import Outcome
 from spofr_core.experiments.progress import SweepState
 from spofr_core.experiments.result_tables import query_results, results
 from spofr_core.experiments.running import execute
@@ -85,9 +85,8 @@ def test_a_larger_sweep_does_what_is_missing(finished, tmp_path):
     assert (outcome.skipped, outcome.done) == (3, 1)
 
 
-def test_processes_give_the_same_numbers(finished, store):
-    with PoolExecutor(2) as executor:
-        assert run_sweep(tiny(), store, executor).ok
+def test_processes_give_the_same_numbers(finished, store, pool):
+    assert run_sweep(tiny(), store, pool).ok
     columns = ["run", "dcg", "violation_mean", "epochs"]
     pd.testing.assert_frame_equal(results(store)[columns], results(finished)[columns])
 
@@ -208,43 +207,46 @@ def test_a_stopped_sweep_goes_on_from_its_checkpoint(store):
     assert shares[0] * steps > 50, "the second one did not"
 
 
+def test_a_checkpoint_that_cannot_be_used_is_thrown_away(store):
+    spec = tiny(methods=["pto"], deltas=[0.1])
+    (config,) = spec.runs()
+    store.claim(config, DataShelf(spec.runs()).fingerprint(config.data_key)).release()
+    checkpoint = store.folder(config.run) / "checkpoint" / "checkpoint.safetensors"
+    checkpoint.parent.mkdir()
+    checkpoint.write_bytes(b"half of it")
+    assert run_sweep(spec, store).ok
+    assert any(note.startswith("Training began anew") for note in store.get(config.run).notes)
+
+
 CUT = {"max_steps": 60, "max_epochs": 40, "patience": 1000, "validate_every": 2, "hidden": [4], "batch_size": 4}
 
 
 def test_a_sweep_killed_in_the_middle_ends_where_an_undisturbed_one_does(tmp_path, store):
-    """kill -9 to the whole sweep while it trains; the same command then gives the same numbers to the last bit."""
-    spec = tiny(methods=["pto"], deltas=[0.0, 0.1], training=CUT, seeds=1)
+    """kill -9 to a sweep while it trains; the same command then gives the same numbers to the last bit."""
+    spec = tiny(methods=["pto"], deltas=[0.0, 0.1], training=CUT)
     whole = RunStore(tmp_path / "whole")
-    with PoolExecutor(1) as executor:
-        assert run_sweep(spec, whole, executor).ok
-        script = textwrap.dedent(
-            f"""
-            import time
-            from spofr_core.experiments.executors import PoolExecutor
-            from spofr_core.experiments.store import RunStore
-            from spofr_core.experiments.sweep import run_sweep
-            from spofr_core.learning import training
-            from tests.experiments.test_sweep import CUT
-            from tests.experiments.specs import tiny
-            if __name__ == "__main__":
-                spec = tiny(methods=["pto"], deltas=[0.0, 0.1], training=CUT, seeds=1)
-                store = RunStore({str(store.root)!r})
-                run_sweep(spec, store, on_progress=lambda state: time.sleep(0.05))
-            """
-        )
-        path = tmp_path / "sweep.py"
-        path.write_text(script)
-        child = subprocess.Popen([sys.executable, str(path)], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
-        first = spec.runs()[0].run
-        try:
-            _wait(lambda: (store.folder(first) / "checkpoint" / "checkpoint.safetensors").exists())
-        finally:
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-        assert store.get(first).status == "interrupted"
-        outcome = run_sweep(spec, store, executor)
-        assert outcome.ok
-        assert outcome.skipped + outcome.done == 2
+    assert run_sweep(spec, whole).ok
+    script = textwrap.dedent(
+        f"""
+        import time
+        from spofr_core.experiments import RunStore, limit_threads, run_sweep
+        from tests.experiments.specs import tiny
+        limit_threads(1)
+        spec = tiny(methods=["pto"], deltas=[0.0, 0.1], training={CUT!r})
+        run_sweep(spec, RunStore({str(store.root)!r}), on_progress=lambda state: time.sleep(0.05))
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
+    first = spec.runs()[0].run
+    try:
+        _wait(lambda: (store.folder(first) / "checkpoint" / "checkpoint.safetensors").exists())
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert store.get(first).status == "interrupted"
+    outcome = run_sweep(spec, store)
+    assert outcome.ok
+    assert outcome.skipped + outcome.done == 2
     columns = ["run", "dcg", "violation_mean", "epochs"]
     pd.testing.assert_frame_equal(results(store)[columns], results(whole)[columns], check_exact=True)
     for config in spec.runs():
@@ -277,30 +279,30 @@ def test_two_sweeps_at_once_share_the_work(store, monkeypatch):
     assert results(store)["status"].tolist() == ["done"] * 10
 
 
-def test_dask_does_every_run_once_though_a_worker_is_killed(store):
+def test_dask_does_every_run_once_though_a_worker_is_killed(store, dask):
     spec = tiny(deltas=[0.0, 0.02, 0.05, 0.1, 0.2], seeds=2)
     finished: list[str] = []
     killed: list[int] = []
-    with make_executor(workers=2, scheduler="local") as executor:
-        pids = executor.client.run(os.getpid)
+    pids = dask.client.run(os.getpid)
 
-        def kill_one(state: SweepState) -> None:
-            if state.done == 2 and not killed:
-                victim = next(iter(pids.values()))
-                killed.append(victim)
-                os.kill(victim, signal.SIGKILL)
+    def kill_one(state: SweepState) -> None:
+        if state.done == 2 and not killed:
+            killed.append(next(iter(pids.values())))
+            os.kill(killed[0], signal.SIGKILL)
 
-        kept = sweep_module._Sweep._keep
+    kept = sweep_module._Sweep._keep
 
-        def keep(self, outcome: Outcome) -> None:
-            finished.append(outcome.key)
-            kept(self, outcome)
+    def keep(self, outcome: Outcome) -> None:
+        finished.append(outcome.key)
+        kept(self, outcome)
 
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sweep_module._Sweep, "_keep", keep)
-            outcome = run_sweep(spec, store, executor, on_progress=kill_one)
-    assert killed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep_module._Sweep, "_keep", keep)
+        outcome = run_sweep(spec, store, dask, on_progress=kill_one)
+    assert len(pids) == 2
+    assert outcome.failures == {}
     assert outcome.ok
+    assert killed
     assert sorted(finished) == sorted(config.run for config in spec.runs())
     assert results(store)["status"].tolist() == ["done"] * len(spec.runs())
     assert store.metrics(spec.runs()[0].run), "metrics came back"
