@@ -193,7 +193,7 @@ def close(batch, value, other):
     return abs(value - other) <= 1e-9 * abs(other) + 1e-10 * np.ptp(batch.scores) * np.ptp(batch.w) + 1e-14 * size
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(instances())
 def test_optimum_is_that_of_highs(batch):
     utility = check(batch, solve(batch))
@@ -201,7 +201,7 @@ def test_optimum_is_that_of_highs(batch):
     assert close(batch, utility, best)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(instances(), st.integers(0, 2**32), st.sampled_from([0.0, 1e-3, 1.0]))
 def test_warm_start_changes_no_value(batch, seed, noise):
     out = solve(batch)
@@ -211,7 +211,7 @@ def test_warm_start_changes_no_value(batch, seed, noise):
     assert close(moved, check(moved, solve(moved, start=out)), cold)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(instances(), st.floats(0, 0.1))
 def test_warm_start_survives_new_bounds(batch, wider):
     out = solve(batch)
@@ -220,7 +220,7 @@ def test_warm_start_survives_new_bounds(batch, wider):
     assert close(moved, check(moved, solve(moved, start=out)), cold)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(instances(most_groups=2, longest=60))
 def test_agrees_with_the_kernel_for_two_groups(batch):
     value = check(batch, solve(batch))
@@ -260,7 +260,7 @@ def test_multipliers_are_the_slope_of_the_utility_in_the_bounds():
     lower = np.array([mean - 0.02, mean - 0.03, -np.inf])
     batch = single(y, codes, lower, np.full(3, np.inf), v, w)
     out = solve(batch)
-    assert np.all(out.multipliers[0, :2] < 0) or np.any(out.multipliers[0, :2] > 0)
+    assert np.any(out.multipliers[0, :2] > 0)
     for g in range(2):
         values = []
         for sign in (-1, 1):
@@ -282,7 +282,7 @@ def test_hand_solved_three_items():
     assert check(batch, solve(batch)) == pytest.approx(3.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("nudge", [0.0, 1e-15, -1e-15, 3e-14])
+@pytest.mark.parametrize("nudge", [0.0, 1e-15, -1e-15, 1e-14])
 def test_bounds_at_the_edge_of_what_can_be_reached(nudge):
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -300,7 +300,7 @@ def test_bounds_at_the_edge_of_what_can_be_reached(nudge):
 
 def test_many_groups_among_many_codes():
     rng = np.random.default_rng(1)
-    for n, n_codes in [(200, 100), (120, 60), (50, 50)]:
+    for n, n_codes in [(100, 20), (60, 40), (50, 50)]:
         codes = np.concatenate([np.arange(n_codes), rng.integers(0, n_codes, n - n_codes)])[rng.permutation(n)]
         y = rng.normal(size=n) + 2 * codes / n_codes
         v, w = 1 / (2.0 + np.arange(n)), 1 / np.log2(2.0 + np.arange(n))
@@ -343,7 +343,7 @@ def test_codes_carry_no_meaning(batch, seed):
 
 @pytest.mark.parametrize("cut", [30, 4])
 def test_equal_scores_give_equal_chances_within_a_group(cut):
-    n, draws = 12, 4000
+    n, draws = 12, 1500
     codes = np.array([0, 1, 2, 0, 0, 1, 2, 2, 0, 1, 1, 2])
     v = np.where(np.arange(n) < cut, 1 / (2.0 + np.arange(n)), 0)
     w = 1 / np.log2(2.0 + np.arange(n))
@@ -379,7 +379,11 @@ def test_a_thousand_items():
     sizes = np.bincount(codes)
     for y, w in [
         (rng.normal(size=n) + 0.5 * codes, 1 / np.log2(2.0 + np.arange(n))),
-        ((rng.random(n) < 0.1 + 0.1 * codes).astype(float), np.where(np.arange(n) < 10, 1 / np.log2(2.0 + np.arange(n)), 0)),
+        (rng.normal(size=n) + codes, 1 / np.log2(2.0 + np.arange(n))),
+        (
+            (rng.random(n) < 0.1 + 0.1 * codes).astype(float),
+            np.where(np.arange(n) < 10, 1 / np.log2(2.0 + np.arange(n)), 0),
+        ),
     ]:
         batch = single(y, codes, sizes * v.mean(), sizes * v.mean(), v, w)
         check(batch, solve(batch))

@@ -3,25 +3,28 @@
 Within a group items stand in the order of their scores, whatever the groups' multipliers, so a ranking is a *pattern*:
 which group takes which position. The policy is a lottery over patterns, the optimum of the linear programme ::
 
-    max sum_r theta_r f_r   s.t.   sum_r theta_r E_rg = s_g,  lower_g <= s_g <= upper_g,  sum_r theta_r = 1,  theta >= 0
+    max sum_r theta_r f_r   s.t.   sum_r theta_r E_rg = s_g,  lower_g <= s_g <= upper_g,  sum_r theta_r = 1, theta >= 0
 
-with f_r the utility of pattern r and E_rg the exposure that it gives to group g. It has a row per group and a column per
-pattern; columns are generated as they are needed. For multipliers lambda a new column must maximise the Lagrangian
-f_r + sum_g lambda_g E_rg, an assignment problem with the cost y_i w_j + lambda_g(i) v_j:
+with f_r the utility of pattern r and E_rg the exposure that it gives to group g. It has a row per group and a column
+per pattern; columns are generated as they are needed. For multipliers lambda a new column must maximise the Lagrangian
+f_r + sum_g lambda_g E_rg, an assignment problem with the values y_i w_j + lambda_g(i) v_j:
 
-- a merge that fills the positions from the top, each time with the group whose next item loses most by waiting, repaired
-  by swaps of neighbours, nearly always finds an improving column;
-- when it does not, the pattern is tested exactly. It is optimal if and only if there are prices of the positions at which
-  every item prefers its own. They are sought by sweeps over the positions (Bellman and Ford's method): items of a group
-  are sorted, so it is enough to compare a position with the nearest item of every group above and below it. If the sweeps
-  meet a cycle, moving the items along it improves the pattern; if they settle, the prices prove the optimum.
+- A merge that fills the positions from the top, each time with the group whose next item loses most by waiting,
+  repaired by swaps of neighbours, nearly always finds an improving column.
+- When it does not, a pattern is tested exactly. It is optimal if and only if there are prices of the positions at which
+  every item prefers its own. They are sought by sweeps over the positions (the method of Bellman and Ford). Items of a
+  group are sorted, so a move past the next item of one's own group is never better than two moves, his and one's own:
+  it is enough to compare a position with the nearest item of every group above and below it, and a sweep takes O(n G).
+  If the sweeps meet a cycle, moving the items along it improves the pattern; if they settle, the prices are the proof.
 
 The master programme is a primal simplex with an explicit basis inverse, in which s_g may leave its bounds at a penalty.
+A basic s_g needs no multiplier, so a policy has at most one ranking more than it has active bounds, and the row that
+is redundant when all bounds are equations (exposures add up to the same total in every ranking) stays basic by itself.
 
-Everything lives in one file because the cache of a compiled caller does not notice a change in another module.
+Groups are numbered by their best item and ties between scores are broken by hashing, so nothing depends on the codes
+of the groups or on the order of the input. Everything lives in one file because the cache of a compiled function does
+not notice a change in another module.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
@@ -30,82 +33,34 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
-Groups = NDArray[np.int16]
+Keys = NDArray[np.uint64]
 Bytes = NDArray[np.int8]
 
-_SLACK = 1e-13  # a bound is met when it is missed by at most this, relative to the list's whole exposure
-_HELD = 5e-13  # the same for the finished policy
+_SLACK = 2e-13  # a bound is met when it is missed by at most this, in units of v (or of its largest value, if above 1)
+_HELD = 9e-13  # the same for the finished policy
 _ENTER = 1e-11  # smallest reduced cost worth a pivot, relative to the size of the costs
 _PROMISING = 1e-9  # smallest reduced cost for which the merge's column is taken without looking for a better one
 _GAP = 1e-10  # largest difference to the dual bound, relative to the size of the costs
-_PIVOT = 1e-10  # smallest pivot element
+_PIVOT = 1e-9  # smallest pivot element
+_HAIR = 1e-13  # what a basic variable may exceed its bound by for the sake of a larger pivot
 _SETTLED = 1e-14  # smallest rise of a position's price, relative to the size of the costs
 _RELAXATIONS = 14  # penalty increases before the bounds count as out of reach
+_STEPS = 2  # steps of the multipliers per group before the first master programme
 _BATCHES = 64  # working memory is made once for each
 
 
-class _Lists(NamedTuple):
-    """One query in units of its own: y, v and w mapped to [0, 1], groups numbered by their best item."""
-
-    v: Floats
-    w: Floats
-    drop_v: Floats  # loss of v to the next position at which v or w differs
-    drop_w: Floats
-    order: Ints  # item at each rank of the plain sort
-    y: Floats  # its score
-    tie: NDArray[np.uint64]
-    group: Groups  # its group
-    first: Ints  # members of group g are first[g]..first[g + 1]
-    member_y: Floats
-    member: Ints  # their ranks
-    code: Ints  # the group's code in the input
-    local: Ints  # and back, -1 for absent groups
-    lower: Floats
-    upper: Floats
-
-
-class _Pool(NamedTuple):
-    """The columns generated so far, exposures and utilities as differences from the first one's, the origin."""
-
-    pattern: Groups
-    exposure: Floats
-    utility: Floats
-    basic: NDArray[np.bool_]
-    origin: Floats  # exposures of the first column, last its utility
-
-
-class _Master(NamedTuple):
-    """The simplex: row g is group g's, the last one says that probabilities sum to one.
-
-    Variable g is s_g, variable n_groups + r is theta_r. `lam` holds the multipliers, last the value of the Lagrangian.
-    """
-
-    basis: Ints
-    x: Floats
-    inverse: Floats
-    lam: Floats
-    alpha: Floats
-    resting: Floats  # value of a nonbasic s_g, nan if it is basic
-    square: Floats  # room for a factorisation
-
-
-class _Trial(NamedTuple):
-    """A pattern at work."""
-
-    pattern: Groups
-    y: Floats
-    exposure: Floats
-    price: Floats
-    parent: Ints
-    mark: Ints
-    alive: Ints
-    head: Ints
-    near: Ints  # nearest item of each group on one side, and what it would pay beyond its position's price
-    near_y: Floats
-    near_surplus: Floats
-
+# One query at work: arrays by what their columns run over, so that few of them travel through the calls.
+# `place` (numbers by position, rank or member) and `seat` (indices).
+_V, _W, _DROP_V, _DROP_W, _SCORE, _MEMBER_SCORE, _SEATED, _PRICE = range(8)
+_ORDER, _GROUP, _MEMBER, _PATTERN, _BUYER, _MARK = range(6)
+# `row` (numbers by row of the master: one per group, the last for the sum of probabilities) and `marks` (indices).
+_LOWER, _UPPER, _X, _LAM, _ALPHA, _RESTING, _ORIGIN, _EXPOSURE, _NEAR_SCORE, _NEAR_SURPLUS = range(10)
+_FIRST, _CODE, _BASIS, _ALIVE, _HEAD, _NEAR, _AGE = range(7)
 
 _jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+_sum_jit = njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc"}
+)  # lets sums be vectorised
 
 
 # --- the query -------------------------------------------------------------------------------------------------------
@@ -124,7 +79,7 @@ def _tie_key(seed: int, query: int, item: int) -> int:
 
 
 @_jit
-def _sort_items(scores: Floats, n: int, seed: int, query: int, order: Ints, y: Floats, tie: NDArray[np.uint64]) -> None:
+def _sort_items(scores: Floats, n: int, seed: int, query: int, order: Ints, y: Floats, tie: Keys) -> None:
     """Items by (score descending, tie key); `y` becomes the sorted scores."""
     if n <= 40:
         for i in range(n):
@@ -150,7 +105,7 @@ def _sort_items(scores: Floats, n: int, seed: int, query: int, order: Ints, y: F
 
 
 @_jit
-def _shuffle(order: Ints, start: int, stop: int, seed: int, query: int, tie: NDArray[np.uint64]) -> None:
+def _shuffle(order: Ints, start: int, stop: int, seed: int, query: int, tie: Keys) -> None:
     """Order a run of equal scores by the tie keys."""
     for k in range(start, stop):
         tie[k] = _tie_key(seed, query, order[k])
@@ -167,129 +122,131 @@ def _shuffle(order: Ints, start: int, stop: int, seed: int, query: int, tie: NDA
 
 
 @_jit
-def _set_positions(lists: _Lists, v: Floats, w: Floats, n: int) -> None:
+def _set_positions(place: Floats, v: Floats, w: Floats, n: int) -> None:
     """Map v and w to [0, 1] and take their drops.
 
     Inside a block of equal v and w the drop is the one at the block's end: that is what its positions are worth.
     """
-    for own, given in ((lists.v, v), (lists.w, w)):
-        spread = given[0] - given[n - 1]
-        for j in range(n):
-            own[j] = (given[j] - given[n - 1]) / spread if spread > 0.0 else 0.0
-    lists.drop_v[n - 1] = 0.0
-    lists.drop_w[n - 1] = 0.0
+    spread_v, spread_w = v[0] - v[n - 1], w[0] - w[n - 1]
+    for j in range(n):
+        place[_V, j] = (v[j] - v[n - 1]) / spread_v if spread_v > 0.0 else 0.0
+        place[_W, j] = (w[j] - w[n - 1]) / spread_w if spread_w > 0.0 else 0.0
+    place[_DROP_V, n - 1] = 0.0
+    place[_DROP_W, n - 1] = 0.0
     for j in range(n - 2, -1, -1):
         if v[j] == v[j + 1] and w[j] == w[j + 1]:
-            lists.drop_v[j] = lists.drop_v[j + 1]
-            lists.drop_w[j] = lists.drop_w[j + 1]
+            place[_DROP_V, j] = place[_DROP_V, j + 1]
+            place[_DROP_W, j] = place[_DROP_W, j + 1]
         else:
-            lists.drop_v[j] = lists.v[j] - lists.v[j + 1]
-            lists.drop_w[j] = lists.w[j] - lists.w[j + 1]
+            place[_DROP_V, j] = place[_V, j] - place[_V, j + 1]
+            place[_DROP_W, j] = place[_W, j] - place[_W, j + 1]
 
 
 @_jit
-def _set_groups(lists: _Lists, codes: Ints, n: int) -> int:
+def _set_groups(place: Floats, seat: Ints, marks: Ints, local: Ints, codes: Ints, n: int) -> int:
     """Number the groups by their best item, so that nothing depends on their codes; returns how many there are."""
     n_groups = 0
     for rank in range(n):
-        code = codes[lists.order[rank]]
-        g = lists.local[code]
+        code = codes[seat[_ORDER, rank]]
+        g = local[code]
         if g < 0:
             g = n_groups
-            lists.local[code] = g
-            lists.code[g] = code
-            lists.first[g + 1] = 0
+            local[code] = g
+            marks[_CODE, g] = code
+            marks[_FIRST, g + 1] = 0
             n_groups += 1
-        lists.group[rank] = g
-        lists.first[g + 1] += 1
-    lists.first[0] = 0
+        seat[_GROUP, rank] = g
+        marks[_FIRST, g + 1] += 1
+    marks[_FIRST, 0] = 0
     for g in range(n_groups):
-        lists.first[g + 1] += lists.first[g]
+        marks[_FIRST, g + 1] += marks[_FIRST, g]
     for rank in range(n):
-        g = lists.group[rank]
-        k = lists.first[g]
-        lists.member[k] = rank
-        lists.member_y[k] = lists.y[rank]
-        lists.first[g] += 1
+        g = seat[_GROUP, rank]
+        k = marks[_FIRST, g]
+        seat[_MEMBER, k] = rank
+        place[_MEMBER_SCORE, k] = place[_SCORE, rank]
+        marks[_FIRST, g] += 1
     for g in range(n_groups, 0, -1):
-        lists.first[g] = lists.first[g - 1]
-    lists.first[0] = 0
+        marks[_FIRST, g] = marks[_FIRST, g - 1]
+    marks[_FIRST, 0] = 0
     return n_groups
 
 
 @_jit
-def _set_bounds(lists: _Lists, lower: Floats, upper: Floats, n_groups: int, base: float, spread: float) -> None:
+def _set_bounds(
+    row: Floats, marks: Ints, lower: Floats, upper: Floats, n_groups: int, base: float, spread: float,
+) -> None:  # fmt: skip
     """The bounds in units of the mapped v."""
     for g in range(n_groups):
-        size = lists.first[g + 1] - lists.first[g]
-        lists.lower[g] = (lower[lists.code[g]] - size * base) / spread
-        lists.upper[g] = (upper[lists.code[g]] - size * base) / spread
+        size = marks[_FIRST, g + 1] - marks[_FIRST, g]
+        row[_LOWER, g] = (lower[marks[_CODE, g]] - size * base) / spread
+        row[_UPPER, g] = (upper[marks[_CODE, g]] - size * base) / spread
 
 
 # --- patterns --------------------------------------------------------------------------------------------------------
 
 
 @_jit
-def _seat(lists: _Lists, trial: _Trial, n: int, n_groups: int) -> float:
+def _seat(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_groups: int) -> float:
     """Seat the items of each group in their order; returns the pattern's utility and fills its exposures."""
     for g in range(n_groups):
-        trial.head[g] = lists.first[g]
-        trial.exposure[g] = 0.0
+        marks[_HEAD, g] = marks[_FIRST, g]
+        row[_EXPOSURE, g] = 0.0
     utility = 0.0
     for j in range(n):
-        g = trial.pattern[j]
-        y = lists.member_y[trial.head[g]]
-        trial.head[g] += 1
-        trial.y[j] = y
-        trial.exposure[g] += lists.v[j]
-        utility += y * lists.w[j]
+        g = seat[_PATTERN, j]
+        y = place[_MEMBER_SCORE, marks[_HEAD, g]]
+        marks[_HEAD, g] += 1
+        place[_SEATED, j] = y
+        row[_EXPOSURE, g] += place[_V, j]
+        utility += y * place[_W, j]
     return utility
 
 
 @_jit
-def _merge(lists: _Lists, trial: _Trial, lam: Floats, n: int, n_groups: int) -> None:
+def _merge(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_groups: int) -> None:
     """Fill the positions from the top with the group whose next item loses most by waiting; ties by the plain sort."""
     for g in range(n_groups):
-        trial.alive[g] = g
-        trial.head[g] = lists.first[g]
-        trial.near_y[g] = lists.member_y[lists.first[g]]
+        marks[_ALIVE, g] = g
+        marks[_HEAD, g] = marks[_FIRST, g]
+        row[_NEAR_SCORE, g] = place[_MEMBER_SCORE, marks[_FIRST, g]]
     left = n_groups
     for j in range(n):
-        drop_w, drop_v = lists.drop_w[j], lists.drop_v[j]
+        drop_w, drop_v = place[_DROP_W, j], place[_DROP_V, j]
         chosen, best = 0, -np.inf
         for a in range(left):
-            g = trial.alive[a]
-            loss = trial.near_y[g] * drop_w + lam[g] * drop_v
+            g = marks[_ALIVE, a]
+            loss = row[_NEAR_SCORE, g] * drop_w + row[_LAM, g] * drop_v
             if loss > best:
                 chosen, best = a, loss
             elif loss == best:
-                other = trial.alive[chosen]
-                if lists.member[trial.head[g]] < lists.member[trial.head[other]]:
+                other = marks[_ALIVE, chosen]
+                if seat[_MEMBER, marks[_HEAD, g]] < seat[_MEMBER, marks[_HEAD, other]]:
                     chosen = a
-        g = trial.alive[chosen]
-        trial.pattern[j] = g
-        trial.y[j] = trial.near_y[g]
-        head = trial.head[g] + 1
-        trial.head[g] = head
-        if head < lists.first[g + 1]:
-            trial.near_y[g] = lists.member_y[head]
+        g = marks[_ALIVE, chosen]
+        seat[_PATTERN, j] = g
+        place[_SEATED, j] = row[_NEAR_SCORE, g]
+        head = marks[_HEAD, g] + 1
+        marks[_HEAD, g] = head
+        if head < marks[_FIRST, g + 1]:
+            row[_NEAR_SCORE, g] = place[_MEMBER_SCORE, head]
         else:
             left -= 1
-            trial.alive[chosen] = trial.alive[left]
+            marks[_ALIVE, chosen] = marks[_ALIVE, left]
 
 
 @_jit
-def _swap_neighbours(lists: _Lists, trial: _Trial, lam: Floats, n: int) -> None:
+def _swap_neighbours(place: Floats, seat: Ints, row: Floats, n: int) -> None:
     """Swap neighbours of different groups while the Lagrangian rises."""
     j, swaps = 0, 0
     while j < n - 1 and swaps < 4 * n:
-        g, h = trial.pattern[j], trial.pattern[j + 1]
+        g, h = seat[_PATTERN, j], seat[_PATTERN, j + 1]
         if g != h:
-            gain = (trial.y[j + 1] - trial.y[j]) * (lists.w[j] - lists.w[j + 1])
-            gain += (lam[h] - lam[g]) * (lists.v[j] - lists.v[j + 1])
+            gain = (place[_SEATED, j + 1] - place[_SEATED, j]) * (place[_W, j] - place[_W, j + 1])
+            gain += (row[_LAM, h] - row[_LAM, g]) * (place[_V, j] - place[_V, j + 1])
             if gain > 1e-13:
-                trial.pattern[j], trial.pattern[j + 1] = h, g
-                trial.y[j], trial.y[j + 1] = trial.y[j + 1], trial.y[j]
+                seat[_PATTERN, j], seat[_PATTERN, j + 1] = h, g
+                place[_SEATED, j], place[_SEATED, j + 1] = place[_SEATED, j + 1], place[_SEATED, j]
                 swaps += 1
                 j = max(j - 1, 0)
                 continue
@@ -297,98 +254,114 @@ def _swap_neighbours(lists: _Lists, trial: _Trial, lam: Floats, n: int) -> None:
 
 
 @_jit
-def _midpoint_prices(lists: _Lists, trial: _Trial, lam: Floats, n: int) -> None:
+def _midpoint_prices(place: Floats, seat: Ints, row: Floats, n: int) -> None:
     """Prices of the positions, halfway between what the two neighbours would pay for the better place."""
-    trial.price[n - 1] = 0.0
+    place[_PRICE, n - 1] = 0.0
     for j in range(n - 2, -1, -1):
-        dw, dv = lists.w[j] - lists.w[j + 1], lists.v[j] - lists.v[j + 1]
-        worth = (trial.y[j] + trial.y[j + 1]) * dw + (lam[trial.pattern[j]] + lam[trial.pattern[j + 1]]) * dv
-        trial.price[j] = trial.price[j + 1] + 0.5 * worth
+        dw, dv = place[_W, j] - place[_W, j + 1], place[_V, j] - place[_V, j + 1]
+        worth = (place[_SEATED, j] + place[_SEATED, j + 1]) * dw + (
+            row[_LAM, seat[_PATTERN, j]] + row[_LAM, seat[_PATTERN, j + 1]]
+        ) * dv
+        place[_PRICE, j] = place[_PRICE, j + 1] + 0.5 * worth
 
 
 @_jit
-def _sweep(lists: _Lists, trial: _Trial, lam: Floats, n: int, n_groups: int, down: bool, least: float) -> bool:
+def _sweep(
+    place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_groups: int, down: bool, least: float,
+) -> bool:  # fmt: skip
     """Raise each position's price to what the nearest item of every group above it (below it, if not `down`) would pay.
 
     An item with price p at its own position k would pay p + (its value at j) - (its value at k) for position j.
     """
     for g in range(n_groups):
-        trial.near_surplus[g] = -np.inf
-        trial.near_y[g] = 0.0
+        row[_NEAR_SURPLUS, g] = -np.inf
+        row[_NEAR_SCORE, g] = 0.0
     changed = False
     for step in range(n):
         j = step if down else n - 1 - step
-        vj, wj = lists.v[j], lists.w[j]
-        best, buyer = trial.price[j] + least, -1
+        vj, wj = place[_V, j], place[_W, j]
+        best, buyer = place[_PRICE, j] + least, -1
         for g in range(n_groups):
-            pays = trial.near_surplus[g] + trial.near_y[g] * wj + lam[g] * vj
+            pays = row[_NEAR_SURPLUS, g] + row[_NEAR_SCORE, g] * wj + row[_LAM, g] * vj
             if pays > best:
                 best, buyer = pays, g
         if buyer >= 0:
-            trial.price[j] = best
-            trial.parent[j] = trial.near[buyer]
+            place[_PRICE, j] = best
+            seat[_BUYER, j] = marks[_NEAR, buyer]
             changed = True
-        own = trial.pattern[j]
-        trial.near[own] = j
-        trial.near_y[own] = trial.y[j]
-        trial.near_surplus[own] = trial.price[j] - trial.y[j] * wj - lam[own] * vj
+        own = seat[_PATTERN, j]
+        marks[_NEAR, own] = j
+        row[_NEAR_SCORE, own] = place[_SEATED, j]
+        row[_NEAR_SURPLUS, own] = place[_PRICE, j] - place[_SEATED, j] * wj - row[_LAM, own] * vj
     return changed
 
 
 @_jit
-def _rotate(trial: _Trial, n: int) -> bool:
+def _rotate(seat: Ints, n: int) -> bool:
     """Move the items along the cycles among the positions' buyers, if there are any."""
     for j in range(n):
-        trial.mark[j] = -1
+        seat[_MARK, j] = -1
     found = False
     for start in range(n):
         j = start
-        while j >= 0 and trial.mark[j] < 0:
-            trial.mark[j] = start
-            j = trial.parent[j]
-        if j >= 0 and trial.mark[j] == start:  # the walk from `start` has closed a cycle through j
+        while j >= 0 and seat[_MARK, j] < 0:
+            seat[_MARK, j] = start
+            j = seat[_BUYER, j]
+        if j >= 0 and seat[_MARK, j] == start:  # the walk from `start` has closed a cycle through j
             found = True
-            moved, k = trial.pattern[j], j
-            while trial.parent[k] != j:
-                trial.pattern[k] = trial.pattern[trial.parent[k]]
-                k = trial.parent[k]
-            trial.pattern[k] = moved
+            moved, k = seat[_PATTERN, j], j
+            while seat[_BUYER, k] != j:
+                seat[_PATTERN, k] = seat[_PATTERN, seat[_BUYER, k]]
+                k = seat[_BUYER, k]
+            seat[_PATTERN, k] = moved
     return found
 
 
 @_jit
-def _perfect(lists: _Lists, trial: _Trial, lam: Floats, n: int, n_groups: int, size: float) -> bool:
-    """Improve the pattern until prices prove that it maximises the Lagrangian; False if they were not found."""
+def _reduced_cost(row: Floats, utility: float, n_groups: int) -> float:
+    gain = utility - row[_ORIGIN, n_groups] - row[_LAM, n_groups]
+    for g in range(n_groups):
+        gain += row[_LAM, g] * (row[_EXPOSURE, g] - row[_ORIGIN, g])
+    return gain
+
+
+@_jit
+def _perfect(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_groups: int, size: float) -> bool:
+    """Improve the pattern until it is worth a column (False) or prices prove that it is optimal (True)."""
     least = _SETTLED * size
     for _ in range(20 + 2 * n):
         for j in range(n):
-            trial.parent[j] = -1
+            seat[_BUYER, j] = -1
         rotated = False
         for _ in range(2 + n):
-            changed = _sweep(lists, trial, lam, n, n_groups, True, least)
-            changed |= _sweep(lists, trial, lam, n, n_groups, False, least)
+            changed = _sweep(place, seat, row, marks, n, n_groups, True, least)
+            changed |= _sweep(place, seat, row, marks, n, n_groups, False, least)
             if not changed:
                 return True
-            rotated = _rotate(trial, n)
+            rotated = _rotate(seat, n)
             if rotated:
                 break
         if not rotated:
             return False
-        _seat(lists, trial, n, n_groups)
+        _seat(place, seat, row, marks, n, n_groups)
+        _swap_neighbours(place, seat, row, n)
+        utility = _seat(place, seat, row, marks, n, n_groups)
+        if _reduced_cost(row, utility, n_groups) > _PROMISING * size:
+            return False
     return False
 
 
 @_jit
-def _lagrangian_bound(lists: _Lists, trial: _Trial, lam: Floats, n: int, n_groups: int) -> float:
-    """Upper bound on the Lagrangian of every ranking: the prices plus what each item would gain at its best position."""
+def _lagrangian_bound(place: Floats, row: Floats, marks: Ints, n: int, n_groups: int) -> float:
+    """Upper bound on the Lagrangian of all rankings: the prices plus what each item gains at its best position."""
     total = 0.0
     for j in range(n):
-        total += trial.price[j]
+        total += place[_PRICE, j]
     for g in range(n_groups):
-        for k in range(lists.first[g], lists.first[g + 1]):
-            y, best = lists.member_y[k], -np.inf
+        for k in range(marks[_FIRST, g], marks[_FIRST, g + 1]):
+            y, best = place[_MEMBER_SCORE, k], -np.inf
             for j in range(n):
-                gain = y * lists.w[j] + lam[g] * lists.v[j] - trial.price[j]
+                gain = y * place[_W, j] + row[_LAM, g] * place[_V, j] - place[_PRICE, j]
                 best = max(best, gain)
             total += best
     return total
@@ -398,100 +371,106 @@ def _lagrangian_bound(lists: _Lists, trial: _Trial, lam: Floats, n: int, n_group
 
 
 @_jit
-def _add_column(pool: _Pool, trial: _Trial, utility: float, n: int, n_groups: int, count: int) -> int:
+def _add_column(
+    seat: Ints, row: Floats, columns: Floats, patterns: Ints, utility: float, n: int, n_groups: int, count: int,
+) -> int:  # fmt: skip
+    """Store the pattern at work as column number `count`; returns the new number of columns."""
     if count == 0:
         for g in range(n_groups):
-            pool.origin[g] = trial.exposure[g]
-        pool.origin[n_groups] = utility
+            row[_ORIGIN, g] = row[_EXPOSURE, g]
+        row[_ORIGIN, n_groups] = utility
     for j in range(n):
-        pool.pattern[count, j] = trial.pattern[j]
+        patterns[count, j] = seat[_PATTERN, j]
     for g in range(n_groups):
-        pool.exposure[count, g] = trial.exposure[g] - pool.origin[g]
-    pool.utility[count] = utility - pool.origin[n_groups]
-    pool.basic[count] = False
+        columns[count, g] = row[_EXPOSURE, g] - row[_ORIGIN, g]
+    columns[count, n_groups] = utility - row[_ORIGIN, n_groups]
+    columns[count, -1] = 0.0
     return count + 1
 
 
 @_jit
-def _reset_basis(master: _Master, pool: _Pool, n_groups: int) -> None:
-    """All s_g basic beside the pool's first column, whose coordinates are zero."""
+def _reset_basis(row: Floats, marks: Ints, columns: Floats, inverse: Floats, n_groups: int) -> None:
+    """All s_g basic beside the first column, whose coordinates are zero."""
     for i in range(n_groups + 1):
         for k in range(n_groups + 1):
-            master.inverse[i, k] = 0.0
-        master.inverse[i, i] = -1.0
-        master.basis[i] = i
-        master.x[i] = 0.0
-        master.resting[i] = np.nan
-    master.inverse[n_groups, n_groups] = 1.0
-    master.x[n_groups] = 1.0
-    pool.basic[0] = True
+            inverse[i, k] = 0.0
+        inverse[i, i] = -1.0
+        marks[_BASIS, i] = i
+        row[_X, i] = 0.0
+        row[_RESTING, i] = np.nan
+    inverse[n_groups, n_groups] = 1.0
+    row[_X, n_groups] = 1.0
+    columns[0, -1] = 1.0
+    marks[_AGE, 0] = 0
 
 
-@_jit
-def _direction(master: _Master, pool: _Pool, variable: int, n_groups: int) -> None:
+@_sum_jit
+def _direction(row: Floats, columns: Floats, inverse: Floats, variable: int, n_groups: int) -> None:
     """alpha = inverse times the variable's column."""
     if variable < n_groups:
         for i in range(n_groups + 1):
-            master.alpha[i] = -master.inverse[i, variable]
+            row[_ALPHA, i] = -inverse[i, variable]
     else:
-        column = variable - n_groups
+        r = variable - n_groups
         for i in range(n_groups + 1):
-            total = master.inverse[i, n_groups]
+            total = inverse[i, n_groups]
             for g in range(n_groups):
-                total += master.inverse[i, g] * pool.exposure[column, g]
-            master.alpha[i] = total
+                total += inverse[i, g] * columns[r, g]
+            row[_ALPHA, i] = total
 
 
 @_jit
-def _replace(master: _Master, pool: _Pool, slot: int, variable: int, n_groups: int) -> None:
+def _replace(
+    row: Floats, marks: Ints, columns: Floats, inverse: Floats, slot: int, variable: int, n_groups: int,
+) -> None:  # fmt: skip
     """Put the variable whose direction is in alpha into the basis in place of the one at `slot`."""
-    leaving = master.basis[slot]
+    leaving = marks[_BASIS, slot]
     if leaving >= n_groups:
-        pool.basic[leaving - n_groups] = False
+        columns[leaving - n_groups, -1] = 0.0
     if variable >= n_groups:
-        pool.basic[variable - n_groups] = True
+        columns[variable - n_groups, -1] = 1.0
     else:
-        master.resting[variable] = np.nan
-    master.basis[slot] = variable
-    scale = 1.0 / master.alpha[slot]
+        row[_RESTING, variable] = np.nan
+    marks[_BASIS, slot] = variable
+    marks[_AGE, 0] += 1
+    scale = 1.0 / row[_ALPHA, slot]
     for k in range(n_groups + 1):
-        master.inverse[slot, k] *= scale
+        inverse[slot, k] *= scale
     for i in range(n_groups + 1):
-        factor = master.alpha[i]
+        factor = row[_ALPHA, i]
         if i != slot and factor != 0.0:
             for k in range(n_groups + 1):
-                master.inverse[i, k] -= factor * master.inverse[slot, k]
+                inverse[i, k] -= factor * inverse[slot, k]
 
 
 @_jit
-def _solve_for_x(master: _Master, n_groups: int) -> None:
+def _solve_for_x(row: Floats, inverse: Floats, n_groups: int) -> None:
     """Values of the basic variables, from the resting ones."""
     for i in range(n_groups + 1):
-        total = master.inverse[i, n_groups]
+        total = inverse[i, n_groups]
         for g in range(n_groups):
-            if not np.isnan(master.resting[g]):
-                total += master.inverse[i, g] * master.resting[g]
-        master.x[i] = total
+            if not np.isnan(row[_RESTING, g]):
+                total += inverse[i, g] * row[_RESTING, g]
+        row[_X, i] = total
 
 
 @_jit
-def _refactor(master: _Master, pool: _Pool, n_groups: int) -> bool:
+def _refactor(row: Floats, marks: Ints, columns: Floats, inverse: Floats, square: Floats, n_groups: int) -> bool:
     """The basis inverse afresh (Gauss and Jordan, row pivots), and the basic variables from it."""
     m = n_groups + 1
-    square, inverse = master.square, master.inverse
     for i in range(m):
         for k in range(m):
             square[i, k] = 0.0
             inverse[i, k] = 0.0
         inverse[i, i] = 1.0
     for k in range(m):
-        variable = master.basis[k]
+        variable = marks[_BASIS, k]
         if variable < n_groups:
             square[variable, k] = -1.0
         else:
             square[n_groups, k] = 1.0
             for g in range(n_groups):
-                square[g, k] = pool.exposure[variable - n_groups, g]
+                square[g, k] = columns[variable - n_groups, g]
     for k in range(m):
         pivot = k
         for i in range(k + 1, m):
@@ -513,65 +492,75 @@ def _refactor(master: _Master, pool: _Pool, n_groups: int) -> bool:
                 for c in range(m):
                     square[i, c] -= factor * square[k, c]
                     inverse[i, c] -= factor * inverse[k, c]
-    _solve_for_x(master, n_groups)
+    _solve_for_x(row, inverse, n_groups)
+    marks[_AGE, 0] = 0
     return True
 
 
 @_jit
-def _set_multipliers(lists: _Lists, master: _Master, pool: _Pool, n_groups: int, penalty: float, slack: float) -> float:
+def _set_multipliers(
+    row: Floats, marks: Ints, columns: Floats, inverse: Floats, n_groups: int, penalty: float, slack: float,
+) -> float:  # fmt: skip
     """Multipliers of the basis; returns by how much the bounds are missed."""
     for k in range(n_groups + 1):
-        master.lam[k] = 0.0
+        row[_LAM, k] = 0.0
     missed = 0.0
     for i in range(n_groups + 1):
-        variable = master.basis[i]
+        variable = marks[_BASIS, i]
         if variable >= n_groups:
-            cost = pool.utility[variable - n_groups]
+            cost = columns[variable - n_groups, n_groups]
         else:
-            reached = master.x[i] + pool.origin[variable]
-            under, over = lists.lower[variable] - reached, reached - lists.upper[variable]
+            reached = row[_X, i] + row[_ORIGIN, variable]
+            under, over = row[_LOWER, variable] - reached, reached - row[_UPPER, variable]
             cost = penalty if under > slack else (-penalty if over > slack else 0.0)
             missed = max(missed, under, over)
-            master.alpha[variable] = cost
+            row[_ALPHA, variable] = cost
         if cost != 0.0:
             for k in range(n_groups + 1):
-                master.lam[k] -= cost * master.inverse[i, k]
+                row[_LAM, k] -= cost * inverse[i, k]
     for g in range(n_groups):  # exact where it is known
-        if np.isnan(master.resting[g]):
-            master.lam[g] = master.alpha[g]
-    master.lam[n_groups] = -master.lam[n_groups]
+        if np.isnan(row[_RESTING, g]):
+            row[_LAM, g] = row[_ALPHA, g]
+    row[_LAM, n_groups] = -row[_LAM, n_groups]
     return missed
 
 
 @_jit
-def _clear_wrong_signs(lists: _Lists, master: _Master, pool: _Pool, n_groups: int) -> None:
+def _clear_wrong_signs(row: Floats, n_groups: int) -> None:
     """Multipliers that have the wrong sign for their bound, which is rounding once the pool is optimal, become zero."""
     for g in range(n_groups):
-        if not np.isnan(master.resting[g]) and lists.lower[g] < lists.upper[g]:
-            at_lower = master.resting[g] == lists.lower[g] - pool.origin[g]
-            if master.lam[g] < 0.0 if at_lower else master.lam[g] > 0.0:
-                master.lam[g] = 0.0
+        if not np.isnan(row[_RESTING, g]) and row[_LOWER, g] < row[_UPPER, g]:
+            at_lower = row[_RESTING, g] == row[_LOWER, g] - row[_ORIGIN, g]
+            if row[_LAM, g] < 0.0 if at_lower else row[_LAM, g] > 0.0:
+                row[_LAM, g] = 0.0
+
+
+@_sum_jit
+def _column_gain(row: Floats, columns: Floats, r: int, n_groups: int) -> float:
+    """Reduced cost of a column."""
+    gain = columns[r, n_groups] - row[_LAM, n_groups]
+    for g in range(n_groups):
+        gain += row[_LAM, g] * columns[r, g]
+    return gain
 
 
 @_jit
 def _entering(
-    lists: _Lists, master: _Master, pool: _Pool, n_groups: int, count: int, least: float, first: bool
-) -> tuple[int, float]:
+    row: Floats, columns: Floats, n_groups: int, count: int, least: float, first: bool,
+) -> tuple[int, float]:  # fmt: skip
     """The nonbasic variable that improves most (or the first one that improves) and the sense in which it moves."""
     chosen, sense, best = -1, 1.0, least
     for g in range(n_groups):
-        if not np.isnan(master.resting[g]) and lists.lower[g] < lists.upper[g]:
-            at_lower = master.resting[g] == lists.lower[g] - pool.origin[g]
-            gain = -master.lam[g] if at_lower else master.lam[g]
+        if not np.isnan(row[_RESTING, g]) and row[_LOWER, g] < row[_UPPER, g]:
+            at_lower = row[_RESTING, g] == row[_LOWER, g] - row[_ORIGIN, g]
+            gain = -row[_LAM, g] if at_lower else row[_LAM, g]
             if gain > best:
                 chosen, sense, best = g, (1.0 if at_lower else -1.0), gain
                 if first:
                     return chosen, sense
     for r in range(count):
-        if not pool.basic[r]:
-            gain = pool.utility[r] - master.lam[n_groups]
-            for g in range(n_groups):
-                gain += master.lam[g] * pool.exposure[r, g]
+        if columns[r, -1] == 0.0:
+            gain = _column_gain(row, columns, r, n_groups)
             if gain > best:
                 chosen, sense, best = n_groups + r, 1.0, gain
                 if first:
@@ -580,127 +569,138 @@ def _entering(
 
 
 @_jit
+def _stop(row: Floats, marks: Ints, n_groups: int, i: int, rate: float, slack: float) -> float:
+    """Where the basic variable in slot i, moving at `rate`, has to stop; not finite if it does not.
+
+    A basic s_g that misses a bound stops where it meets it, and is free to move further away from it.
+    """
+    variable = marks[_BASIS, i]
+    if variable >= n_groups:
+        return 0.0 if rate < 0.0 else np.inf
+    low = row[_LOWER, variable] - row[_ORIGIN, variable]
+    high = row[_UPPER, variable] - row[_ORIGIN, variable]
+    if rate > 0.0:
+        if row[_X, i] > high + slack:
+            return np.inf
+        return low if row[_X, i] < low - slack else high
+    if row[_X, i] < low - slack:
+        return np.inf
+    return high if row[_X, i] > high + slack else low
+
+
+@_jit
 def _blocking(
-    lists: _Lists, master: _Master, pool: _Pool, n_groups: int, sense: float, slack: float, first: bool
-) -> tuple[int, float, float]:
+    row: Floats, marks: Ints, n_groups: int, sense: float, slack: float, first: bool,
+) -> tuple[int, float, float]:  # fmt: skip
     """The basic variable that stops the entering one: its slot (-1 if none does), the step, and its resting value.
 
-    A basic s_g that misses a bound stops where it meets it. Among equal steps the largest pivot wins, or the smallest
-    variable if `first`.
+    Among those that stop within a hair of the shortest step the largest pivot is chosen, or the smallest variable if
+    `first`.
     """
+    reach = np.inf
+    for i in range(n_groups + 1):
+        rate = -sense * row[_ALPHA, i]
+        if abs(rate) > _PIVOT:
+            stop = _stop(row, marks, n_groups, i, rate, slack)
+            if np.isfinite(stop):
+                reach = min(reach, max((stop - row[_X, i]) / rate, 0.0) + _HAIR / abs(rate))
     slot, step, rest = -1, np.inf, 0.0
     for i in range(n_groups + 1):
-        rate = -sense * master.alpha[i]
-        if abs(rate) < _PIVOT:
-            continue
-        variable = master.basis[i]
-        if variable >= n_groups:
-            if rate > 0.0:
-                continue
-            target = 0.0
-        else:
-            low = lists.lower[variable] - pool.origin[variable]
-            high = lists.upper[variable] - pool.origin[variable]
-            if rate > 0.0:
-                target = low if master.x[i] < low - slack else high
-                if master.x[i] > high + slack:
-                    continue
-            else:
-                target = high if master.x[i] > high + slack else low
-                if master.x[i] < low - slack:
-                    continue
-            if np.isinf(target):
-                continue
-        own = max((target - master.x[i]) / rate, 0.0)
-        if slot >= 0 and abs(own - step) <= 1e-13:
-            if first:
-                better = variable < master.basis[slot]
-            else:
-                better = abs(rate) > abs(master.alpha[slot])
-        else:
-            better = own < step
-        if better:
-            slot, step, rest = i, own, target
+        rate = -sense * row[_ALPHA, i]
+        if abs(rate) > _PIVOT:
+            stop = _stop(row, marks, n_groups, i, rate, slack)
+            if np.isfinite(stop):
+                own = max((stop - row[_X, i]) / rate, 0.0)
+                if own <= reach:
+                    if slot < 0:
+                        better = True
+                    elif first:
+                        better = marks[_BASIS, i] < marks[_BASIS, slot]
+                    else:
+                        better = abs(rate) > abs(row[_ALPHA, slot])
+                    if better:
+                        slot, step, rest = i, own, stop
     return slot, step, rest
 
 
 @_jit
 def _pivot(
-    lists: _Lists, master: _Master, pool: _Pool, n_groups: int, variable: int, sense: float, slack: float, first: bool
-) -> float:
+    row: Floats, marks: Ints, columns: Floats, inverse: Floats, n_groups: int, variable: int, sense: float,
+    slack: float, first: bool,
+) -> float:  # fmt: skip
     """One step of the simplex; returns its length, negative if the numbers allow none."""
-    _direction(master, pool, variable, n_groups)
-    slot, step, rest = _blocking(lists, master, pool, n_groups, sense, slack, first)
+    _direction(row, columns, inverse, variable, n_groups)
+    slot, step, rest = _blocking(row, marks, n_groups, sense, slack, first)
     start = 0.0
     if variable < n_groups:
-        start = master.resting[variable]
-        width = lists.upper[variable] - lists.lower[variable]
-        if step >= width:  # it reaches its other bound before anything stops it
+        start = row[_RESTING, variable]
+        width = row[_UPPER, variable] - row[_LOWER, variable]
+        if width < np.inf and step >= width:  # it reaches its other bound before anything stops it
             for i in range(n_groups + 1):
-                master.x[i] -= sense * width * master.alpha[i]
-            end = lists.upper[variable] if sense > 0.0 else lists.lower[variable]
-            master.resting[variable] = end - pool.origin[variable]
+                row[_X, i] -= sense * width * row[_ALPHA, i]
+            end = row[_UPPER, variable] if sense > 0.0 else row[_LOWER, variable]
+            row[_RESTING, variable] = end - row[_ORIGIN, variable]
             return width
     if slot < 0:
         return -1.0
     for i in range(n_groups + 1):
-        master.x[i] -= sense * step * master.alpha[i]
-    leaving = master.basis[slot]
-    _replace(master, pool, slot, variable, n_groups)
+        row[_X, i] -= sense * step * row[_ALPHA, i]
+    leaving = marks[_BASIS, slot]
+    _replace(row, marks, columns, inverse, slot, variable, n_groups)
     if leaving < n_groups:
-        master.resting[leaving] = rest
-    master.x[slot] = start + sense * step
+        row[_RESTING, leaving] = rest
+    row[_X, slot] = start + sense * step
     return step
 
 
 @_jit
 def _simplex(
-    lists: _Lists, master: _Master, pool: _Pool, n_groups: int, count: int, penalty: float, slack: float
-) -> tuple[float, bool]:
+    row: Floats, marks: Ints, columns: Floats, inverse: Floats, square: Floats, n_groups: int, count: int,
+    penalty: float, slack: float,
+) -> tuple[float, bool]:  # fmt: skip
     """Optimise over the pool; returns by how much the bounds are missed, and whether it went well."""
     stalled = 0
     patience = 2 * n_groups + 10
-    missed = _set_multipliers(lists, master, pool, n_groups, penalty, slack)
-    for pivots in range(1, 200 + 60 * n_groups):
+    missed = _set_multipliers(row, marks, columns, inverse, n_groups, penalty, slack)
+    for _ in range(200 + 60 * n_groups):
         first = stalled > patience
-        variable, sense = _entering(lists, master, pool, n_groups, count, _ENTER * (1.0 + _size(master, n_groups)), first)
+        variable, sense = _entering(row, columns, n_groups, count, _ENTER * (1.0 + _size(row, n_groups)), first)
         if variable < 0:
             return missed, True
-        step = _pivot(lists, master, pool, n_groups, variable, sense, slack, first)
+        step = _pivot(row, marks, columns, inverse, n_groups, variable, sense, slack, first)
         if step < 0.0:
             return missed, False
         stalled = stalled + 1 if step <= 1e-13 else 0
-        if pivots % (30 + n_groups) == 0 and not _refactor(master, pool, n_groups):
+        if marks[_AGE, 0] > 40 and not _refactor(row, marks, columns, inverse, square, n_groups):
             return missed, False
-        missed = _set_multipliers(lists, master, pool, n_groups, penalty, slack)
+        missed = _set_multipliers(row, marks, columns, inverse, n_groups, penalty, slack)
     return missed, False
 
 
 @_jit
-def _size(master: _Master, n_groups: int) -> float:
+def _size(row: Floats, n_groups: int) -> float:
     """Largest multiplier: the size of the costs beyond the scores' own."""
     size = 0.0
     for g in range(n_groups):
-        size = max(size, abs(master.lam[g]))
+        size = max(size, abs(row[_LAM, g]))
     return size
 
 
 @_jit
-def _compact(pool: _Pool, master: _Master, n: int, n_groups: int, count: int) -> int:
-    """Forget the columns that are not in the basis, except the first, which is the origin."""
+def _compact(marks: Ints, columns: Floats, patterns: Ints, n: int, n_groups: int, count: int) -> int:
+    """Make room: forget the older half of the columns, except those in the basis and the first, the origin."""
     kept = 1
     for r in range(1, count):
-        if pool.basic[r]:
+        if columns[r, -1] > 0.0 or 2 * r > count:
             if r != kept:
                 for i in range(n_groups + 1):
-                    if master.basis[i] == n_groups + r:
-                        master.basis[i] = n_groups + kept
+                    if marks[_BASIS, i] == n_groups + r:
+                        marks[_BASIS, i] = n_groups + kept
                 for j in range(n):
-                    pool.pattern[kept, j] = pool.pattern[r, j]
-                for g in range(n_groups):
-                    pool.exposure[kept, g] = pool.exposure[r, g]
-                pool.utility[kept] = pool.utility[r]
-                pool.basic[kept] = True
+                    patterns[kept, j] = patterns[r, j]
+                for g in range(n_groups + 1):
+                    columns[kept, g] = columns[r, g]
+                columns[kept, -1] = columns[r, -1]
             kept += 1
     return kept
 
@@ -710,183 +710,233 @@ def _compact(pool: _Pool, master: _Master, n: int, n_groups: int, count: int) ->
 
 @_jit
 def _recall(
-    lists: _Lists, pool: _Pool, trial: _Trial, codes: Ints, rankings: Ints, start: int, n: int, n_groups: int, known: int
-) -> int:
+    place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, local: Ints,
+    codes: Ints, rankings: Ints, start: int, n: int, n_groups: int, known: int,
+) -> int:  # fmt: skip
     """Fill the pool with the patterns of an earlier solution."""
     count = 0
     for r in range(known):
         for j in range(n):
-            trial.pattern[j] = lists.local[codes[start + rankings[r, start + j]]]
-        utility = _seat(lists, trial, n, n_groups)
-        count = _add_column(pool, trial, utility, n, n_groups, count)
+            seat[_PATTERN, j] = local[codes[start + rankings[r, start + j]]]
+        utility = _seat(place, seat, row, marks, n, n_groups)
+        count = _add_column(seat, row, columns, patterns, utility, n, n_groups, count)
     return count
 
 
 @_jit
 def _recall_basis(
-    lists: _Lists, pool: _Pool, master: _Master, probabilities: Floats, n_groups: int, count: int, slack: float
-) -> None:
+    row: Floats, marks: Ints, columns: Floats, inverse: Floats, probabilities: Floats, n_groups: int, count: int,
+    slack: float,
+) -> None:  # fmt: skip
     """The basis of an earlier solution: exposures do not depend on scores, so it is still feasible if the bounds are.
 
     Each column takes the place of an s_g that its mixture holds at a bound. Without a feasible mixture the basis stays
     as `_reset_basis` leaves it.
     """
-    _reset_basis(master, pool, n_groups)
+    _reset_basis(row, marks, columns, inverse, n_groups)
     for g in range(n_groups):
         total = 0.0
         for r in range(count):
-            total += probabilities[r] * pool.exposure[r, g]
-        master.lam[g] = total + pool.origin[g]
+            total += probabilities[r] * columns[r, g]
+        row[_LAM, g] = total + row[_ORIGIN, g]
     for r in range(1, count):
-        _direction(master, pool, n_groups + r, n_groups)
+        _direction(row, columns, inverse, n_groups + r, n_groups)
         slot, largest = -1, 1e-7
         for g in range(n_groups):
-            if master.basis[g] == g and abs(master.alpha[g]) > largest:
-                if min(abs(master.lam[g] - lists.lower[g]), abs(master.lam[g] - lists.upper[g])) < 100.0 * slack:
-                    slot, largest = g, abs(master.alpha[g])
+            away = min(abs(row[_LAM, g] - row[_LOWER, g]), abs(row[_LAM, g] - row[_UPPER, g]))
+            if marks[_BASIS, g] == g and away < 100.0 * slack and abs(row[_ALPHA, g]) > largest:
+                slot, largest = g, abs(row[_ALPHA, g])
         if slot >= 0:
-            _replace(master, pool, slot, n_groups + r, n_groups)
-            near_lower = abs(master.lam[slot] - lists.lower[slot]) <= abs(master.lam[slot] - lists.upper[slot])
-            bound = lists.lower[slot] if near_lower else lists.upper[slot]
-            master.resting[slot] = bound - pool.origin[slot]
-    _solve_for_x(master, n_groups)
+            _replace(row, marks, columns, inverse, slot, n_groups + r, n_groups)
+            near_lower = abs(row[_LAM, slot] - row[_LOWER, slot]) <= abs(row[_LAM, slot] - row[_UPPER, slot])
+            bound = row[_LOWER, slot] if near_lower else row[_UPPER, slot]
+            row[_RESTING, slot] = bound - row[_ORIGIN, slot]
+    _solve_for_x(row, inverse, n_groups)
     for i in range(n_groups + 1):
-        if master.basis[i] >= n_groups and master.x[i] < 0.0:
-            if master.x[i] < -1e-12:
+        if marks[_BASIS, i] >= n_groups and row[_X, i] < 0.0:
+            if row[_X, i] < -1e-12:
                 for r in range(count):
-                    pool.basic[r] = False
-                _reset_basis(master, pool, n_groups)
+                    columns[r, -1] = 0.0
+                _reset_basis(row, marks, columns, inverse, n_groups)
                 return
-            master.x[i] = 0.0
+            row[_X, i] = 0.0
 
 
 @_jit
-def _first_penalty(lists: _Lists, n: int) -> float:
+def _first_penalty(place: Floats, n: int) -> float:
     """Twice the largest utility that a unit of exposure costs between neighbours."""
     penalty = 1.0
     for j in range(n):
-        if lists.drop_w[j] < 1e4 * lists.drop_v[j]:
-            penalty = max(penalty, 2.0 * lists.drop_w[j] / lists.drop_v[j])
+        if place[_DROP_W, j] < 1e4 * place[_DROP_V, j]:
+            penalty = max(penalty, 2.0 * place[_DROP_W, j] / place[_DROP_V, j])
     return penalty
 
 
 @_jit
-def _reduced_cost(pool: _Pool, master: _Master, trial: _Trial, utility: float, n_groups: int) -> float:
-    gain = utility - pool.origin[n_groups] - master.lam[n_groups]
-    for g in range(n_groups):
-        gain += master.lam[g] * (trial.exposure[g] - pool.origin[g])
-    return gain
-
-
-@_jit
-def _take_basic(lists: _Lists, pool: _Pool, master: _Master, trial: _Trial, n: int, n_groups: int) -> float:
+def _take_basic(
+    place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, n: int, n_groups: int,
+) -> float:  # fmt: skip
     """Put the likeliest pattern of the basis to work; its reduced cost is zero."""
     slot, largest = n_groups, -1.0
     for i in range(n_groups + 1):
-        if master.basis[i] >= n_groups and master.x[i] > largest:
-            slot, largest = i, master.x[i]
-    column = master.basis[slot] - n_groups
+        if marks[_BASIS, i] >= n_groups and row[_X, i] > largest:
+            slot, largest = i, row[_X, i]
+    r = marks[_BASIS, slot] - n_groups
     for j in range(n):
-        trial.pattern[j] = pool.pattern[column, j]
-    return _seat(lists, trial, n, n_groups)
+        seat[_PATTERN, j] = patterns[r, j]
+    return _seat(place, seat, row, marks, n, n_groups)
+
+
+@_jit
+def _explore(
+    place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, n: int, n_groups: int,
+) -> int:  # fmt: skip
+    """First columns: the plain sort that `seat` holds, then a few steps of the multipliers towards the bounds.
+
+    A group that misses its bound by a share of the mean exposure moves by the same share of the scores' deviation.
+    """
+    mean, square, level = 0.0, 0.0, 0.0
+    for k in range(n):
+        mean += place[_SCORE, k] / n
+        square += place[_SCORE, k] ** 2 / n
+        level += place[_V, k] / n
+    deviation = np.sqrt(max(square - mean * mean, 0.0))
+    rate = (deviation if deviation > 0.0 else 1.0) / level
+    for g in range(n_groups):
+        row[_LAM, g] = 0.0
+    utility = _seat(place, seat, row, marks, n, n_groups)
+    count = _add_column(seat, row, columns, patterns, utility, n, n_groups, 0)
+    for step in range(_STEPS * min(n_groups, 16)):
+        for g in range(n_groups):
+            need = max(row[_LOWER, g] - row[_EXPOSURE, g], 0.0) - max(row[_EXPOSURE, g] - row[_UPPER, g], 0.0)
+            row[_LAM, g] += rate / (1.0 + 0.3 * step) * need / (marks[_FIRST, g + 1] - marks[_FIRST, g])
+        _merge(place, seat, row, marks, n, n_groups)
+        _swap_neighbours(place, seat, row, n)
+        utility = _seat(place, seat, row, marks, n, n_groups)
+        count = _add_column(seat, row, columns, patterns, utility, n, n_groups, count)
+    return count
+
+
+@_jit
+def _drift(row: Floats, marks: Ints, columns: Floats, n_groups: int) -> float:
+    """Largest reduced cost of a column in the basis: zero but for the rounding that the inverse has gathered."""
+    largest = 0.0
+    for i in range(n_groups + 1):
+        r = marks[_BASIS, i] - n_groups
+        if r >= 0:
+            largest = max(largest, abs(_column_gain(row, columns, r, n_groups)))
+    return largest
 
 
 @_jit
 def _generate(
-    lists: _Lists, pool: _Pool, master: _Master, trial: _Trial, n: int, n_groups: int, count: int, slack: float
-) -> tuple[bool, float]:
+    place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, inverse: Floats,
+    square: Floats, n: int, n_groups: int, count: int, slack: float,
+) -> tuple[bool, float]:  # fmt: skip
     """Column generation; returns whether the optimum is proven, and the bound on the Lagrangian that proves it."""
-    penalty = _first_penalty(lists, n)
-    relaxations = 0
-    for _ in range(200 + 100 * n_groups):
-        missed, fine = _simplex(lists, master, pool, n_groups, count, penalty, slack)
+    penalty = _first_penalty(place, n)
+    relaxations, restarts = 0, 0
+    for _ in range(300 + 300 * n_groups):
+        missed, fine = _simplex(row, marks, columns, inverse, square, n_groups, count, penalty, slack)
         if not fine:
-            return False, np.inf
-        _clear_wrong_signs(lists, master, pool, n_groups)
-        size = 1.0 + _size(master, n_groups)
-        _merge(lists, trial, master.lam, n, n_groups)
-        _swap_neighbours(lists, trial, master.lam, n)
-        utility = _seat(lists, trial, n, n_groups)
-        gain = _reduced_cost(pool, master, trial, utility, n_groups)
+            restarts += 1
+            if restarts > 3:
+                return False, np.inf
+            for r in range(count):
+                columns[r, -1] = 0.0
+            _reset_basis(row, marks, columns, inverse, n_groups)
+            continue
+        _clear_wrong_signs(row, n_groups)
+        size = 1.0 + _size(row, n_groups)
+        _merge(place, seat, row, marks, n, n_groups)
+        _swap_neighbours(place, seat, row, n)
+        utility = _seat(place, seat, row, marks, n, n_groups)
+        gain = _reduced_cost(row, utility, n_groups)
         if gain <= _PROMISING * size:
             if gain < 0.0:
-                _take_basic(lists, pool, master, trial, n, n_groups)
-            _midpoint_prices(lists, trial, master.lam, n)
-            proven = _perfect(lists, trial, master.lam, n, n_groups, size)
-            utility = _seat(lists, trial, n, n_groups)
-            gain = _reduced_cost(pool, master, trial, utility, n_groups)
+                _take_basic(place, seat, row, marks, columns, patterns, n, n_groups)
+            _midpoint_prices(place, seat, row, n)
+            proven = _perfect(place, seat, row, marks, n, n_groups, size)
+            utility = _seat(place, seat, row, marks, n, n_groups)
+            gain = _reduced_cost(row, utility, n_groups)
             if gain <= _ENTER * size:
                 if not proven:
                     return False, np.inf
+                if _drift(row, marks, columns, n_groups) > _GAP * size and marks[_AGE, 0] > 0:
+                    if not _refactor(row, marks, columns, inverse, square, n_groups):
+                        return False, np.inf
+                    continue
                 if missed <= slack:
-                    return True, _lagrangian_bound(lists, trial, master.lam, n, n_groups)
+                    return True, _lagrangian_bound(place, row, marks, n, n_groups)
                 relaxations += 1
                 if relaxations > _RELAXATIONS:
                     return False, np.inf
                 penalty *= 8.0
                 continue
-        if count == len(pool.utility):
-            count = _compact(pool, master, n, n_groups, count)
-        count = _add_column(pool, trial, utility, n, n_groups, count)
+        if count == len(columns):
+            count = _compact(marks, columns, patterns, n, n_groups, count)
+        count = _add_column(seat, row, columns, patterns, utility, n, n_groups, count)
     return False, np.inf
 
 
 @_jit
-def _refine(master: _Master, pool: _Pool, n_groups: int) -> None:
+def _refine(row: Floats, marks: Ints, columns: Floats, inverse: Floats, n_groups: int) -> None:
     """One step of iterative refinement of the basic variables."""
     for g in range(n_groups):
-        master.alpha[g] = 0.0 if np.isnan(master.resting[g]) else master.resting[g]
-    master.alpha[n_groups] = 1.0
+        row[_ALPHA, g] = 0.0 if np.isnan(row[_RESTING, g]) else row[_RESTING, g]
+    row[_ALPHA, n_groups] = 1.0
     for i in range(n_groups + 1):
-        variable = master.basis[i]
+        variable = marks[_BASIS, i]
         if variable < n_groups:
-            master.alpha[variable] += master.x[i]
+            row[_ALPHA, variable] += row[_X, i]
         else:
-            master.alpha[n_groups] -= master.x[i]
+            row[_ALPHA, n_groups] -= row[_X, i]
             for g in range(n_groups):
-                master.alpha[g] -= master.x[i] * pool.exposure[variable - n_groups, g]
+                row[_ALPHA, g] -= row[_X, i] * columns[variable - n_groups, g]
     for i in range(n_groups + 1):
         for k in range(n_groups + 1):
-            master.x[i] += master.inverse[i, k] * master.alpha[k]
+            row[_X, i] += inverse[i, k] * row[_ALPHA, k]
 
 
 @_jit
-def _finish_probabilities(lists: _Lists, master: _Master, pool: _Pool, n_groups: int, held: float) -> tuple[bool, float]:
+def _finish_probabilities(
+    row: Floats, marks: Ints, columns: Floats, inverse: Floats, n_groups: int, held: float,
+) -> tuple[bool, float]:  # fmt: skip
     """Probabilities in full precision; returns whether they hold the bounds, and their utility.
 
     Vanishing probabilities are dropped and the others scaled to sum to one, then the bounds are checked on the result.
     """
-    _refine(master, pool, n_groups)
-    _refine(master, pool, n_groups)
+    _refine(row, marks, columns, inverse, n_groups)
+    _refine(row, marks, columns, inverse, n_groups)
     total = 0.0
     for i in range(n_groups + 1):
-        if master.basis[i] >= n_groups:
-            if master.x[i] < 1e-13:
-                master.x[i] = 0.0
-            total += master.x[i]
+        if marks[_BASIS, i] >= n_groups:
+            if row[_X, i] < 1e-13:
+                row[_X, i] = 0.0
+            total += row[_X, i]
     for g in range(n_groups):
-        master.alpha[g] = pool.origin[g]
-    utility = pool.origin[n_groups]
+        row[_ALPHA, g] = row[_ORIGIN, g]
+    utility = row[_ORIGIN, n_groups]
     for i in range(n_groups + 1):
-        column = master.basis[i] - n_groups
-        if column >= 0:
-            master.x[i] /= total
-            utility += master.x[i] * pool.utility[column]
+        r = marks[_BASIS, i] - n_groups
+        if r >= 0:
+            row[_X, i] /= total
+            utility += row[_X, i] * columns[r, n_groups]
             for g in range(n_groups):
-                master.alpha[g] += master.x[i] * pool.exposure[column, g]
+                row[_ALPHA, g] += row[_X, i] * columns[r, g]
     good = True
     for g in range(n_groups):
-        good &= lists.lower[g] - held <= master.alpha[g] <= lists.upper[g] + held
+        good &= row[_LOWER, g] - held <= row[_ALPHA, g] <= row[_UPPER, g] + held
     return good, utility
 
 
 @_jit
-def _sort_blocks(lists: _Lists, ranks: Ints, n: int) -> None:
+def _sort_blocks(place: Floats, ranks: Ints, n: int) -> None:
     """Order positions of equal v and equal w by the plain sort: nothing else tells their items apart."""
     start = 0
     while start < n:
         stop = start + 1
-        while stop < n and lists.v[stop] == lists.v[start] and lists.w[stop] == lists.w[start]:
+        while stop < n and place[_V, stop] == place[_V, start] and place[_W, stop] == place[_W, start]:
             stop += 1
         if stop - start > 40:
             ranks[start:stop] = np.sort(ranks[start:stop])
@@ -902,139 +952,120 @@ def _sort_blocks(lists: _Lists, ranks: Ints, n: int) -> None:
 
 @_jit
 def _write_ranking(
-    lists: _Lists, trial: _Trial, pattern: Groups, probability: float, w: Floats, n: int, n_groups: int,
+    place: Floats, seat: Ints, marks: Ints, seats: Ints, probability: float, w: Floats, n: int, n_groups: int,
     ranking: Ints, weight: Floats,
 ) -> None:  # fmt: skip
     """Write one ranking of the policy, and add its share to the weights."""
-    ranks = trial.mark
+    ranks = seat[_MARK]
     for g in range(n_groups):
-        trial.head[g] = lists.first[g]
+        marks[_HEAD, g] = marks[_FIRST, g]
     for j in range(n):
-        g = pattern[j]
-        ranks[j] = lists.member[trial.head[g]]
-        trial.head[g] += 1
-    _sort_blocks(lists, ranks, n)
+        g = seats[j]
+        ranks[j] = seat[_MEMBER, marks[_HEAD, g]]
+        marks[_HEAD, g] += 1
+    _sort_blocks(place, ranks, n)
     for j in range(n):
-        item = lists.order[ranks[j]]
+        item = seat[_ORDER, ranks[j]]
         ranking[j] = item
         weight[item] += probability * w[j]
 
 
 @_jit
-def _missed(lists: _Lists, exposure: Floats, n_groups: int) -> float:
+def _missed(row: Floats, exposure: Floats, n_groups: int) -> float:
+    """By how much exposures miss their bounds."""
     missed = 0.0
     for g in range(n_groups):
-        missed = max(missed, lists.lower[g] - exposure[g], exposure[g] - lists.upper[g])
+        missed = max(missed, row[_LOWER, g] - exposure[g], exposure[g] - row[_UPPER, g])
     return missed
 
 
 @_jit
-def _bounds_term(lists: _Lists, lam: Floats, n_groups: int) -> float:
+def _bounds_term(row: Floats, n_groups: int) -> float:
     """What the multipliers charge for the bounds."""
     total = 0.0
     for g in range(n_groups):
-        if lam[g] != 0.0:
-            total += lam[g] * (lists.lower[g] if lam[g] > 0.0 else lists.upper[g])
+        if row[_LAM, g] != 0.0:
+            total += row[_LAM, g] * (row[_LOWER, g] if row[_LAM, g] > 0.0 else row[_UPPER, g])
     return total
 
 
 @_jit
 def _open_query(
-    lists: _Lists, scores: Floats, codes: Ints, n: int, seed: int, query: int
-) -> tuple[int, float, float, float]:
-    """Sort and group the items and map their scores to [0, 1]; returns groups, least score, spread, sum of the mapped."""
-    _sort_items(scores, n, seed, query, lists.order, lists.y, lists.tie)
-    least = lists.y[n - 1]
-    spread = lists.y[0] - least
+    place: Floats, seat: Ints, marks: Ints, local: Ints, tie: Keys, scores: Floats, codes: Ints, n: int,
+    seed: int, query: int,
+) -> tuple[int, float, float, float]:  # fmt: skip
+    """Sort and group the items, map scores to [0, 1]; returns groups, least score, spread, sum of the mapped."""
+    _sort_items(scores, n, seed, query, seat[_ORDER], place[_SCORE], tie)
+    least = place[_SCORE, n - 1]
+    spread = place[_SCORE, 0] - least
     total = 0.0
     for k in range(n):
-        lists.y[k] = (lists.y[k] - least) / spread if spread > 0.0 else 0.0
-        total += lists.y[k]
-    return _set_groups(lists, codes, n), least, spread, total
+        place[_SCORE, k] = (place[_SCORE, k] - least) / spread if spread > 0.0 else 0.0
+        total += place[_SCORE, k]
+    return _set_groups(place, seat, marks, local, codes, n), least, spread, total
 
 
 @_jit
 def _solve_query(
-    lists: _Lists, pool: _Pool, master: _Master, trial: _Trial,
-    scores: Floats, codes: Ints, start: int, n: int, query: int, lower: Floats, upper: Floats, v: Floats, w: Floats,
-    seed: int, warm: bool, rankings: Ints, probabilities: Floats, known: int, multipliers: Floats, weight: Floats,
+    place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, inverse: Floats,
+    square: Floats, local: Ints, tie: Keys, scores: Floats, codes: Ints, start: int, n: int, query: int,
+    lower: Floats, upper: Floats, v: Floats, w: Floats, seed: int, warm: bool, rankings: Ints,
+    probabilities: Floats, known: int, multipliers: Floats, weight: Floats,
 ) -> tuple[int, float, int]:  # fmt: skip
     """Solve one query; returns the number of rankings, the dual bound and the status."""
-    n_groups, least, spread, total = _open_query(lists, scores, codes[start : start + n], n, seed, query)
+    n_groups, least, spread, total = _open_query(
+        place, seat, marks, local, tie, scores, codes[start : start + n], n, seed, query
+    )
     spread_v, spread_w = v[0] - v[n - 1], w[0] - w[n - 1]
     scale = spread * spread_w
-    base, whole = spread * w[n - 1] * total, 0.0
+    base = spread * w[n - 1] * total
     for j in range(n):
         base += least * w[j]
-        whole += v[j]
-    for k in range(n):
-        trial.pattern[k] = lists.group[k]
-        weight[k] = 0.0
-    utility = _seat(lists, trial, n, n_groups)
+        seat[_PATTERN, j] = seat[_GROUP, j]
+        weight[j] = 0.0
+    utility = _seat(place, seat, row, marks, n, n_groups)
     slack = np.inf
     if spread_v > 0.0:
-        slack = _SLACK * max(whole, 1.0) / spread_v
-        _set_bounds(lists, lower, upper, n_groups, v[n - 1], spread_v)
-    if slack == np.inf or _missed(lists, trial.exposure, n_groups) <= slack:
-        _write_ranking(lists, trial, trial.pattern, 1.0, w, n, n_groups, rankings[0, start:], weight)
+        slack = _SLACK * max(v[0], 1.0) / spread_v
+        _set_bounds(row, marks, lower, upper, n_groups, v[n - 1], spread_v)
+    if slack == np.inf or _missed(row, row[_EXPOSURE], n_groups) <= slack:
+        _write_ranking(place, seat, marks, seat[_PATTERN], 1.0, w, n, n_groups, rankings[0, start:], weight)
         probabilities[0] = 1.0
         for g in range(n_groups):
-            multipliers[lists.code[g]] = 0.0
-            lists.local[lists.code[g]] = -1
+            multipliers[marks[_CODE, g]] = 0.0
+            local[marks[_CODE, g]] = -1
         return 1, base + scale * utility, 0
 
     if warm and known > 1:
-        count = _recall(lists, pool, trial, codes, rankings, start, n, n_groups, known)
-        _recall_basis(lists, pool, master, probabilities, n_groups, count, slack)
+        count = _recall(place, seat, row, marks, columns, patterns, local, codes, rankings, start, n, n_groups, known)
+        _recall_basis(row, marks, columns, inverse, probabilities, n_groups, count, slack)
     else:
-        count = _add_column(pool, trial, utility, n, n_groups, 0)
-        _reset_basis(master, pool, n_groups)
-    proven, bound = _generate(lists, pool, master, trial, n, n_groups, count, slack)
-    good, utility = _finish_probabilities(lists, master, pool, n_groups, slack * _HELD / _SLACK)
-    bound -= _bounds_term(lists, master.lam, n_groups)
-    good &= proven and bound - utility <= _GAP * (1.0 + _size(master, n_groups))
+        count = _explore(place, seat, row, marks, columns, patterns, n, n_groups)
+        _reset_basis(row, marks, columns, inverse, n_groups)
+    proven, bound = _generate(place, seat, row, marks, columns, patterns, inverse, square, n, n_groups, count, slack)
+    good, utility = _finish_probabilities(row, marks, columns, inverse, n_groups, slack * _HELD / _SLACK)
+    bound -= _bounds_term(row, n_groups)
+    good &= proven and bound - utility <= _GAP * (1.0 + _size(row, n_groups))
     for g in range(n_groups):
-        multipliers[lists.code[g]] = master.lam[g] * scale / spread_v
-        lists.local[lists.code[g]] = -1
+        multipliers[marks[_CODE, g]] = row[_LAM, g] * scale / spread_v
+        local[marks[_CODE, g]] = -1
     written = 0
     for i in range(n_groups + 1):
-        column = master.basis[i] - n_groups
-        if column >= 0 and master.x[i] > 0.0:
-            pattern = pool.pattern[column]
-            _write_ranking(lists, trial, pattern, master.x[i], w, n, n_groups, rankings[written, start:], weight)
-            probabilities[written] = master.x[i]
+        r = marks[_BASIS, i] - n_groups
+        if r >= 0 and row[_X, i] > 0.0:
+            _write_ranking(
+                place, seat, marks, patterns[r], row[_X, i], w, n, n_groups, rankings[written, start:], weight
+            )
+            probabilities[written] = row[_X, i]
             written += 1
     return written, base + scale * bound, 0 if good else 1
 
 
-@_jit
-def _room(n: int, n_codes: int) -> tuple[_Lists, _Pool, _Master, _Trial]:
-    """Working memory for lists of up to n items."""
-    m = min(n, n_codes) + 1
-    columns = 48 + 6 * m
-    lists = _Lists(
-        np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int32), np.empty(n), np.empty(n, np.uint64),
-        np.empty(n, np.int16), np.empty(m, np.int32), np.empty(n), np.empty(n, np.int32), np.empty(m, np.int32),
-        np.full(n_codes, -1, np.int32), np.empty(m), np.empty(m),
-    )  # fmt: skip
-    pool = _Pool(
-        np.empty((columns, n), np.int16), np.empty((columns, m)), np.empty(columns), np.empty(columns, np.bool_), np.empty(m)
-    )
-    master = _Master(
-        np.empty(m, np.int32), np.empty(m), np.empty((m, m)), np.empty(m), np.empty(m), np.empty(m), np.empty((m, m))
-    )
-    trial = _Trial(
-        np.empty(n, np.int16), np.empty(n), np.empty(m), np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32),
-        np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m), np.empty(m),
-    )  # fmt: skip
-    return lists, pool, master, trial
-
-
 @njit(parallel=True, cache=True, nogil=True, error_model="numpy")
 def solve(
-    scores: Floats, codes: Ints, offsets: Longs, queries: Longs, lower: Floats, upper: Floats, v: Floats, w: Floats,
-    seed: int, warm: bool, rankings: Ints, probabilities: Floats, counts: Ints, multipliers: Floats, weight: Floats,
-    bound: Floats, status: Bytes,
+    scores: Floats, codes: Ints, offsets: Longs, queries: Longs, lower: Floats, upper: Floats, v: Floats,
+    w: Floats, seed: int, warm: bool, rankings: Ints, probabilities: Floats, counts: Ints, multipliers: Floats,
+    weight: Floats, bound: Floats, status: Bytes,
 ) -> None:  # fmt: skip
     """Solve the queries named in `queries`, in parallel.
 
@@ -1064,15 +1095,22 @@ def solve(
     """
     batches = min(len(queries), _BATCHES)
     for batch in prange(batches):
-        lists, pool, master, trial = _room(len(v), lower.shape[1])
+        n_max, m = len(v), min(len(v), lower.shape[1]) + 1
+        place, seat = np.empty((8, n_max)), np.empty((6, n_max), np.int32)
+        row, marks = np.empty((10, m)), np.empty((7, m), np.int32)
+        capacity = 48 + 12 * m
+        columns, patterns = np.empty((capacity, m + 1)), np.empty((capacity, n_max), np.int32)
+        inverse, square = np.empty((m, m)), np.empty((m, m))
+        local, tie = np.full(lower.shape[1], -1, np.int32), np.empty(n_max, np.uint64)
         prepared = -1
         for k in range(batch * len(queries) // batches, (batch + 1) * len(queries) // batches):
             q = queries[k]
             start, n = offsets[q], offsets[q + 1] - offsets[q]
             if n != prepared:
-                _set_positions(lists, v, w, n)
+                _set_positions(place, v, w, n)
                 prepared = n
             counts[q], bound[q], status[q] = _solve_query(
-                lists, pool, master, trial, scores[start : start + n], codes, start, n, q, lower[q], upper[q], v, w,
-                seed, warm, rankings, probabilities[q], counts[q], multipliers[q], weight[start : start + n],
+                place, seat, row, marks, columns, patterns, inverse, square, local, tie,
+                scores[start : start + n], codes, start, n, q, lower[q], upper[q], v, w, seed, warm, rankings,
+                probabilities[q], counts[q], multipliers[q], weight[start : start + n],
             )  # fmt: skip
