@@ -62,7 +62,7 @@ def _current(offered: list[Sweep]) -> list[str]:
     if of_model is not None:
         return [of_model.key]
     for job in JobBoard(home()).jobs(visitor()):
-        mine = next((s for s in offered if s.origin != "bundled" and s.started >= job.created), None)
+        mine = next((sweep for sweep in offered if set(sweep.runs) == set(job.runs)), None)
         if mine is not None and not results_of([mine]).empty:
             return [mine.key]
     bundled = next((sweep.key for sweep in offered if sweep.origin == "bundled"), None)

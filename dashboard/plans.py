@@ -14,6 +14,8 @@ from spofr_core.errors import ConfigError
 from spofr_core.experiments import RunConfig, SweepSpec
 
 MOST_RUNS = 2000
+_HIRING = {"gender": 2, "region": 4, "gender+region": 8}
+"""Groupings of the hiring sample by their number of groups, so that charts can put them side by side."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,9 @@ def sample_groups(names: list[str], sample: str) -> list[Any]:
     if len(pairs) > 1:
         told = " and ".join(f"'{SAMPLES[sample].groups[name]}'" for name in pairs[:2])
         raise ConfigError(f"{told} both make two groups and would be mixed up in the charts: train them one by one.")
-    return [int(name) if name.isdigit() else name.split("+") if "+" in name else name for name in names]
+    if sample == "hiring":
+        return [_HIRING[name] for name in names]
+    return [int(name) if name.isdigit() else name for name in names]
 
 
 def shared_sample(root: Path, sample: str, lists: int) -> tuple[dict[str, Any], Path]:

@@ -146,6 +146,8 @@ def data_label(dataset: dict[str, Any], groups: Any = None, data_seed: int = 0) 
             if dataset.get(name)]  # fmt: skip
     if dataset.get("lists") == dataset.get("test_lists"):
         more = more[:1]
+    if sample == "german-credit" and not isinstance(groups, str):
+        groups = "purpose" if groups is None else "age"  # Its numbers of groups are ages.
     if groups is not None and not isinstance(groups, int):
         more.append("by " + (groups if isinstance(groups, str) else " and ".join(groups)))
     more += [f"split {data_seed}"] if data_seed else []

@@ -19,6 +19,9 @@ from spofr_core.experiments import METHOD_COLORS, RESULT_COLUMNS
 BASE = {"dataset": "d", "notion": "exposure", "groups": 2, "clicks": None, "status": "done", "ideal_dcg": 2.0}
 
 
+GERMAN = "German Credit (3 lists, 9 test lists, by purpose)"
+
+
 def run(name, method, dcg, violation, *, delta=None, penalty=None, seed=0, **more):
     measured = {"dcg": dcg, "violation_mean": violation, "violation_max": violation, "seconds": 2.0}
     return {**BASE, "run": name, "method": method, "delta": delta, "penalty": penalty, "seed": seed, **measured, **more}
@@ -172,7 +175,8 @@ def test_settings_are_values_and_rows(results):
     [
         ({"sample": "hiring"}, None, 0, "Hiring searches (synthetic)"),
         ({"sample": "german-credit", "lists": 30, "test_lists": 30}, "age", 0, "German Credit (30 lists, by age)"),
-        ({"sample": "mslr", "lists": 3, "test_lists": 9}, 3, 2, "Web search (MSLR-WEB) (3 lists, 9 test lists, split 2)"),
+        ({"sample": "german-credit", "lists": 3, "test_lists": 3}, 5, 2, "German Credit (3 lists, by age, split 2)"),
+        ({"sample": "german-credit", "lists": 3, "test_lists": 9}, None, 0, GERMAN),
         ({"sample": None, "file": "/x/y/jobs.parquet"}, None, 0, "jobs"),
     ],
 )  # fmt: skip
@@ -192,7 +196,7 @@ def test_numbers_from_a_text():
 
 def test_groupings_that_charts_could_not_tell_apart_are_refused():
     assert sample_groups(["purpose", "3", "5"], "german-credit") == ["purpose", 3, 5]
-    assert sample_groups(["gender", "gender+region"], "hiring") == ["gender", ["gender", "region"]]
+    assert sample_groups(["gender", "gender+region"], "hiring") == [2, 8]
     with pytest.raises(ConfigError, match="mixed up"):
         sample_groups(["gender", "age"], "german-credit")
     with pytest.raises(ConfigError, match="at least one"):

@@ -1,0 +1,307 @@
+"""Train, Tradeoffs and Guarantees as pages: first visit, errors, empty states, one model on all pages."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard import jobs as jobs_file
+from dashboard.home import home, private_runs
+from dashboard.jobs import JobBoard
+from dashboard.models import exact_curve, model_named
+from dashboard.runs import bundled, results_of
+from dashboard.sources import UPLOAD, Loaded
+from dashboard.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
+from spofr_core.data import read_dataset
+from spofr_core.errors import DataError
+from spofr_core.evaluation import audit, guarantees
+from spofr_core.experiments import DatasetSpec, Owner, RunConfig, RunStore, load_splits, query_results, write_json
+from spofr_core.fairness import Fairness
+from spofr_core.reporting import verdict
+from tests.dashboard.apps import charts, plain, rerun, shown, titles
+
+VIEWS = ("train", "tradeoffs", "guarantees")
+MOST_BYTES = 5 * 2**20
+
+
+@pytest.fixture(scope="module")
+def first_sweep(bundled_home):
+    return bundled(bundled_home)[0]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("data", ["hiring", "mslr"])
+def test_every_page_opens_on_a_first_visit(view, data):
+    app = shown(view, data=data)
+    assert app.error == []
+    assert len(titles(app)) == 1
+    assert sum(len(chart.proto.spec) for chart in app.get("plotly_chart")) < MOST_BYTES
+
+
+def test_the_bundled_sweeps_are_small_whole_and_have_every_method(bundled_home):
+    found = bundled(bundled_home)
+    frame = results_of(list(found))
+    assert set(frame["method"]) == {"spofr", "pto", "fultr", "deltr", "unfair", "uniform"}
+    assert len(frame["groups"].unique()) > 2
+    assert len(frame["clicks"].dropna().unique()) > 1
+    held = frame[frame["delta"].notna()]
+    assert (held["violation_max"] <= held["delta"] + 1e-9).all()
+    for sweep in found:
+        for run in sweep.runs:
+            assert (sweep.store.model_folder(run) / "model.json").exists()
+
+
+def test_tradeoffs_shows_every_model_of_the_bundled_sweep(first_sweep):
+    app = shown("tradeoffs", sweep=first_sweep.key)
+    grid = charts(app)[0]
+    marks = [run for trace in grid["data"] for run in trace.get("customdata", ())]
+    assert sorted(marks) == sorted(first_sweep.runs)
+    heads = [head.value for head in app.subheader]
+    assert heads[:1] == ["Every trained model"]
+    assert "Asked for against achieved" in heads
+    assert any("hold delta on every test query of every seed" in plain(text.value) for text in app.caption)
+
+
+def test_choosing_a_model_shows_what_it_can_do_without_training(first_sweep):
+    frame = results_of([first_sweep])
+    run = frame.loc[(frame["method"] == "spofr") & (frame["delta"] == 0.05), "run"].iloc[0]
+    app = shown("tradeoffs", sweep=first_sweep.key)
+    app.selectbox(key="tradeoffs-model").set_value(run)
+    rerun(app)
+    assert app.query_params["model"] == run
+    curve = next(
+        trace for figure in charts(app) for trace in figure["data"] if trace.get("name", "").startswith("SPOFR, d")
+    )
+    assert len(curve["x"]) == 41
+    model = model_named_in(run)
+    exact = exact_curve(model, run)
+    assert np.allclose(curve["y"], exact["dcg"])
+    # At the delta that it was trained with, the solver gives what the run measured.
+    at = exact.loc[np.isclose(exact["delta"], 0.05), "dcg"].item()
+    assert at == pytest.approx(frame.loc[frame["run"] == run, "dcg"].item(), abs=1e-9)
+
+
+def model_named_in(run):
+    """`model_named` outside a page: without a visitor there are the bundled sweeps."""
+    found = model_named(run)
+    assert found is not None
+    return found
+
+
+def test_a_chosen_model_is_the_source_of_scores_on_audit_and_policy(first_sweep):
+    frame = results_of([first_sweep])
+    run = frame.loc[frame["method"] == "fultr", "run"].iloc[0]
+    model = model_named_in(run)
+    app = shown("audit", model=run, delta=0.03)
+    assert titles(app) == [verdict(audit(model.data, Fairness(delta=0.03)).summary) + "."]
+    assert any("Scores of FULTR" in plain(text.value) for text in app.sidebar.caption)
+    assert shown("policy", model=run).error == []
+    report = shown("report", model=run)
+    python = next(block.value for block in report.code if block.language == "python")
+    assert "load_model(store.model_folder(" in python
+    app.sidebar.button(key="leave-model").click()
+    rerun(app)
+    assert "model" not in app.query_params
+    assert "of 500 queries" in titles(app)[0]
+
+
+def test_a_model_that_is_not_here_is_told_and_left():
+    app = shown("audit", model="0123456789abcdef")
+    assert "a model that is not here" in app.toast[0].value
+    assert app.session_state["choices"].model == ""
+
+
+def test_curves_by_groups_and_by_size(bundled_home):
+    found = bundled(bundled_home)
+    keys = ".".join(sweep.key for sweep in found)
+    app = shown("tradeoffs", sweep=keys)
+    heads = [head.value for head in app.subheader]
+    assert "DCG against delta, by number of groups" in heads
+    names = {trace.get("name") for figure in charts(app) for trace in figure["data"]}
+    assert "3 groups" in names
+
+
+def test_no_sweep_chosen_is_said_in_words(first_sweep):
+    for view in ("tradeoffs", "guarantees"):
+        app = shown(view, sweep=first_sweep.key)
+        app.multiselect(key=f"{view}-sweeps").set_value([])
+        rerun(app)
+        assert any("Choose at least one sweep" in info.value for info in app.info)
+        assert app.error == []
+
+
+def test_guarantees_are_those_of_the_core(first_sweep):
+    app = shown("guarantees", sweep=first_sweep.key, delta=0.05)
+    frame = results_of([first_sweep])
+    rivals = frame[~frame["method"].isin(["unfair", "uniform"])]
+    per_query = [query_results(first_sweep.store, rivals["run"], part) for part in ("test", "validation")]
+    expected = guarantees(rivals, *per_query, deltas=[0.05], levels=[1.0]).set_index("method")["dcg"]
+    for trace in charts(app)[0]["data"]:
+        at = list(zip(*trace["x"], strict=True)).index(("delta 0.05", "100%"))
+        method = {"SPOFR": "spofr", "FULTR, no guarantee": "fultr", "DELTR, no guarantee": "deltr"}.get(
+            trace["name"], "pto"
+        )
+        assert trace["y"][at] == pytest.approx(np.nan_to_num(expected[method]))
+    assert "predict-then-optimise" in titles(app)[0]
+    said = " ".join(plain(text.value) for text in app.markdown)
+    for method in expected.index[expected.isna()]:
+        assert f"No {method.upper()} model" in said
+
+
+def test_levels_and_deltas_can_be_chosen_and_must_be():
+    app = shown("guarantees")
+    app.multiselect(key="guarantees-deltas").set_value([0.2])
+    app.segmented_control(key="guarantees-select").set_value("test")
+    rerun(app)
+    assert {name for trace in charts(app)[0]["data"] for name in trace["x"][0]} == {"delta 0.2"}
+    app.multiselect(key="guarantees-deltas").set_value([])
+    rerun(app)
+    assert "at least one delta" in plain(app.error[0].value)
+
+
+# -- Train -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quiet(own_home, monkeypatch):
+    """Jobs are written down, and nobody works on them."""
+    monkeypatch.setattr(jobs_file, "spawn", lambda folder: None)
+    return JobBoard(own_home)
+
+
+def test_the_number_of_runs_is_told_before_the_start(quiet):
+    app = shown("train", data="german-credit")
+    assert any(plain(text.value).startswith("**14 runs**") for text in app.markdown)
+    app.text_input(key="train-deltas").set_value("0.1, 0.2")
+    app.number_input(key="train-seeds").set_value(3)
+    rerun(app)
+    assert any(plain(text.value).startswith("**18 runs**") for text in app.markdown)
+    assert "delta" not in app.session_state["choices"].sweep
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("train-deltas", "0.1, x", "'x' is not a number"),
+        ("train-deltas", "-0.1", "not allowed"),
+        ("train-penalties", "", "at least one number"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_a_sentence(quiet, key, value, said):
+    app = shown("train", data="german-credit")
+    app.text_input(key=key).set_value(value)
+    rerun(app)
+    assert said in plain(app.error[0].value)
+    assert not any(button.label == "Start" for button in app.button)
+
+
+def test_a_started_job_is_in_the_tray_of_every_page_and_of_nobody_else(quiet):
+    app = shown("train", data="hiring")
+    app.button(key="train-start").click()
+    rerun(app)
+    (job,) = quiet.jobs()
+    assert job.title.startswith("Hiring searches (synthetic): SPOFR")
+    assert job.total == 14
+    token = app.session_state["visitor"]
+    again = shown("audit", state={"visitor": token})
+    assert any("waiting for a free slot, 0 of 14 runs done" in plain(text.value) for text in again.sidebar.caption)
+    stranger = shown("audit")
+    assert not any("runs done" in plain(text.value) for text in stranger.sidebar.caption)
+    again.sidebar.button(key=f"cancel-tray-{job.job}").click()
+    rerun(again)
+    assert quiet.get(job.job, job.visitor).status == "stopping"
+
+
+def test_jobs_that_ended_offer_what_can_be_done_with_them(quiet):
+    app = shown("train", data="hiring")
+    app.button(key="train-start").click()
+    rerun(app)
+    (job,) = quiet.jobs()
+    state = quiet.folder / job.job / "state.json"
+    dead = {**Owner.me().to_dict(), "started": 0.0}
+    write_json(state, {"status": "running", "owner": dead, "done": 3})
+    rerun(app)
+    assert any("interrupted, 3 of 14 runs done" in plain(text.value) for text in app.caption)
+    write_json(state, {"status": "failed", "owner": dead, "reason": "The disk is <full>."})
+    rerun(app)
+    assert plain(app.warning[0].value) == "The disk is <full>."
+    app.button(key=f"resume-train-{job.job}").click()
+    rerun(app)
+    assert quiet.get(job.job, job.visitor).status == "queued"
+    write_json(state, {"status": "done", "done": 14})
+    rerun(app)
+    app.button(key=f"forget-{job.job}").click()
+    rerun(app)
+    assert quiet.jobs() == []
+    assert any("No job yet" in text.value for text in app.caption)
+
+
+# -- uploads -----------------------------------------------------------------------------------------
+
+
+def upload(columns=("skill", "relevance"), queries=12):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"q": np.repeat(np.arange(queries), 6), "i": np.arange(6 * queries)})
+    rows["who"] = np.where(rng.random(len(rows)) < 0.5, "<x>", "y")
+    rows["points"] = rng.random(len(rows))
+    for name in columns:
+        rows[name] = rng.integers(0, 2, len(rows)).astype(float) if name == "relevance" else rng.random(len(rows))
+    buffer = io.BytesIO(rows.to_csv(index=False).encode())
+    options = {"query": "q", "item": "i", "group": "who", "score": "points", "guess": False}
+    if "relevance" in columns:
+        options["relevance"] = "relevance"
+
+    def again():
+        buffer.seek(0)
+        return read_dataset(buffer, features="auto", **options)
+
+    return Loaded(UPLOAD, "my file.v2.csv", again(), "", None, learnable=again)
+
+
+def test_an_upload_is_written_for_its_job_and_read_back_the_same(own_home):
+    source = upload()
+    dataset, store = dataset_of_upload(source, own_home, "me")
+    assert store == private_runs(own_home, "me")
+    assert not store.exists()
+    write_upload(source, store)
+    splits = load_splits(RunConfig(dataset=DatasetSpec(**dataset), method="pto", delta=0.1))
+    data = learnable(source)
+    assert sum(len(part) for part in (splits.train, splits.validation, splits.test)) == len(data)
+    assert splits.test.feature_names == ("skill",)
+    assert set(splits.train.group_names) == {"<x>", "y"}
+    one = splits.test[0]
+    same = data.query(int(one.query_ids[0]))
+    assert np.array_equal(one.features, same.features)
+    assert np.array_equal(one.relevance, same.relevance)
+
+
+def test_an_upload_without_labels_or_features_says_what_it_needs(own_home):
+    for columns, said in [(("skill",), "no relevance to learn from"), (("relevance",), "no features to learn from")]:
+        with pytest.raises(DataError, match=said):
+            dataset_of_upload(upload(columns), own_home, "me")
+    app = shown("train", data=UPLOAD, state={"uploaded": upload(("relevance",))})
+    assert "no features to learn from" in plain(app.error[0].value)
+
+
+def test_forgetting_a_job_deletes_what_was_uploaded_for_it(quiet):
+    app = shown("train", data=UPLOAD, state={"uploaded": upload()})
+    assert app.error == []
+    app.button(key="train-start").click()
+    rerun(app)
+    (job,) = quiet.jobs()
+    assert "visitors" in str(job.store)
+    files = list((job.store / "data").rglob("*.parquet"))
+    assert [file.name for file in files] == ["my_file.parquet"]
+    store = RunStore(job.store)
+    store.remember_sweep("s", job.spec, list(job.runs))
+    forget_uploads(home(), job.visitor, {str(files[0])})
+    assert files[0].exists()
+    write_json(quiet.folder / job.job / "state.json", {"status": "cancelled"})
+    rerun(app)
+    app.button(key=f"forget-{job.job}").click()
+    rerun(app)
+    assert not list((job.store / "data").rglob("*.parquet"))
+    assert store.sweeps() == []
