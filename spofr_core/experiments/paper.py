@@ -47,18 +47,18 @@ class Sizes:
 
 SIZES: dict[str, Sizes] = {
     "small": Sizes(
-        clicks={"german-credit": 2_000, "mslr": 2_000},
-        all_clicks={"german-credit": (500, 2_000, 8_000), "mslr": (500, 2_000)},
-        lists=200,
-        test_lists={"german-credit": 300, "mslr": 300},
-        deltas=(0.0, 0.01, 0.03, 0.1, 0.4),
+        clicks={"german-credit": 5_000, "mslr": 5_000},
+        all_clicks={"german-credit": (500, 5_000, 20_000), "mslr": (500, 5_000)},
+        lists=300,
+        test_lists={"german-credit": 500, "mslr": 500},
+        deltas=(0.0, 0.01, 0.03, 0.05, 0.1, 0.4),
         few_deltas=(0.0, 0.03, 0.4),
         penalties=(0.0, 1.0, 100.0, 10_000.0),
-        seeds=2,
-        group_seeds=1,
+        seeds=3,
+        group_seeds=2,
         group_counts=(2, 3, 4, 5, 6, 7),
         grid_notions=("exposure",),
-        training={"max_steps": 300, "patience": 6, "validate_every": 20},
+        training={"max_steps": 500, "patience": 8, "validate_every": 20},
     ),
     "paper": Sizes(
         clicks={"german-credit": 100_000, "mslr": 120_000},
