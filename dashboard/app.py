@@ -32,12 +32,12 @@ def main() -> None:
 @told
 def controls() -> None:
     """The sidebar, after the choices have been brought in line with the data."""
-    remember_visitor()
     source = loaded()
     settle(source)
     sidebar(source)
     with st.sidebar:
         tray()
+        remember_visitor()
 
 
 main()

@@ -40,10 +40,7 @@ def picked(page: str) -> Picked | None:
         on_change=lambda: choose(sweep=".".join(st.session_state[f"{page}-sweeps"])),
         help="Sets of trained models. Bundled ones come with the project; yours are added by the Train page.",
     )
-    chosen = [offered[key] for key in st.session_state[f"{page}-sweeps"]]
-    if not chosen:
-        st.info("Choose at least one sweep above, or train models of your own.", icon=":material/info:")
-        return None
+    chosen = [offered[key] for key in current]
     runs = results_of(chosen)
     if runs.empty:
         st.info("None of these runs is done yet. They appear here one by one.", icon=":material/hourglass_empty:")

@@ -10,7 +10,9 @@ from typing import Any
 import streamlit as st
 
 from dashboard.state import choices, choose
+from dashboard.text import markdown
 from spofr_core.data import RankingDataset, load_sample, read_dataset, sample_path
+from spofr_core.errors import SpofrError
 
 UPLOAD = "upload"
 MODEL = "model"
@@ -81,10 +83,14 @@ def _of_model(run: str) -> Loaded | None:
     # Models need torch, which takes seconds to import: only who looks at one waits for it.
     from dashboard.models import model_named
 
-    model = model_named(run)
+    try:
+        model = model_named(run)
+        why = "The link speaks of a model that is not here."
+    except SpofrError as error:
+        model, why = None, f"The model cannot be used: {markdown(error, 1000)}"
     if model is None:
         choose(model="")
-        st.toast("The link speaks of a model that is not here. Here is the data itself.", icon=":material/info:")
+        st.toast(f"{why} Here is the data itself.", icon=":material/info:")
         return None
     return Loaded(MODEL, f"Scores of {model.title}, test part", model.data, model.python)
 

@@ -188,8 +188,10 @@ def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]])
     Each history is the name of a run, its colour, its shape, and its validations.
     """
     traces: list[Trace] = []
-    for name, colour, shape, rows in histories:
+    for place_of_run, (name, colour, shape, rows) in enumerate(histories):
         steps = [row["step"] for row in rows]
+        # Runs of one method share a colour; the first ones stand out.
+        fade = 1.0 - 0.6 * place_of_run / max(len(histories), 1)
         for what, place in (("validation_dcg", "y"), ("violation", "y2")):
             traces.append(
                 {
@@ -199,8 +201,10 @@ def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]])
                     "legendgroup": name,
                     "showlegend": place == "y",
                     "x": steps,
-                    "y": [row.get(what) for row in rows],
+                    # What floating point leaves of a violation of 0 is not worth an axis.
+                    "y": [None if row.get(what) is None else round(row[what], 9) for row in rows],
                     "yaxis": place,
+                    "opacity": fade,
                     "line": {"color": colour, "width": 2},
                     "marker": {"symbol": shape, "size": 5, "color": colour},
                     "hovertemplate": f"{plot(name, 60)}<br>step %{{x}}: %{{y:.4f}}<extra></extra>",
@@ -212,6 +216,6 @@ def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]])
         top=34,
         legend=True,
         x={"title": "step", "anchor": "y2"},
-        y={"title": "validation DCG", "domain": [0.52, 1], "showgrid": True},
-        yaxis2=axis("validation violation", domain=[0, 0.46], showgrid=True, rangemode="tozero"),
+        y={"title": "DCG", "domain": [0.52, 1], "showgrid": True},
+        yaxis2=axis("violation", domain=[0, 0.46], showgrid=True, rangemode="tozero"),
     )

@@ -77,7 +77,12 @@ def _grids(source: Loaded) -> dict[str, Any]:
         key="train-methods",
         help=". ".join(ABOUT.values()) + ".",
     )
-    ends = st.checkbox("And the two ends: sorted by score, and a random ranking", value=True, key="train-ends")
+    ends = st.checkbox(
+        "And the two ends of every chart",
+        value=True,
+        key="train-ends",
+        help="A scorer sorted without regard to groups, and the random ranking.",
+    )
     one, two = st.columns(2)
     deltas = one.text_input("deltas", DELTAS, key="train-deltas", help="For SPOFR and predict-then-optimise.")
     penalties = two.text_input("Penalties", PENALTIES, key="train-penalties", help="For FULTR and DELTR.")

@@ -92,7 +92,7 @@ def test_a_model_is_trained_to_the_end_and_found_on_every_page(chromium, page, s
     page.get_by_role("button", name="Start", exact=True).click()
     expect(tray(page).get_by_text("done, 1 of 1 runs done")).to_be_visible(timeout=JOB)
     settled(page)
-    expect(element(page, "stPlotlyChart").first).to_contain_text("validation DCG")
+    expect(element(page, "stPlotlyChart").first).to_contain_text("SPOFR, delta 0.05, seed 0")
     no_error(page)
 
     page.get_by_role("link", name="See its models").click()

@@ -31,12 +31,12 @@ def _script(name: str) -> None:
 
     @told
     def controls() -> None:
-        remember_visitor()
         source = loaded()
         settle(source)
         sidebar(source)
         with st.sidebar:
             tray()
+            remember_visitor()
 
     st.navigation(pages(), position="hidden")  # so that a page may send the reader to another one
     controls()

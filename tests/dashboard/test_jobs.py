@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from dashboard import jobs as jobs_file
@@ -60,6 +61,21 @@ def test_the_state_is_what_the_files_say(board):
         if cancelled:
             board.cancel(board.get(name, "a"))
         assert board.get(name, "a").status == expected, state
+
+
+def test_a_process_that_ended_is_not_alive_even_if_nobody_asked_how():
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        owner = Owner(Owner.me().host, child.pid, psutil.Process(child.pid).create_time())
+        assert owner.alive
+        child.stdin.close()
+        deadline = time.monotonic() + PATIENCE
+        while owner.alive and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not owner.alive
+        assert psutil.pid_exists(child.pid)  # still in the table of processes
+    finally:
+        child.wait()
 
 
 def test_progress_counts_runs_and_the_steps_of_those_at_work(board):

@@ -12,7 +12,7 @@ from dashboard import jobs as jobs_file
 from dashboard.home import home, private_runs
 from dashboard.jobs import JobBoard
 from dashboard.models import exact_curve, model_named
-from dashboard.runs import bundled, results_of
+from dashboard.runs import Sweep, bundled, results_of
 from dashboard.sources import UPLOAD, Loaded
 from dashboard.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
 from spofr_core.data import read_dataset
@@ -124,13 +124,23 @@ def test_curves_by_groups_and_by_size(bundled_home):
     assert "3 groups" in names
 
 
-def test_no_sweep_chosen_is_said_in_words(first_sweep):
-    for view in ("tradeoffs", "guarantees"):
-        app = shown(view, sweep=first_sweep.key)
-        app.multiselect(key=f"{view}-sweeps").set_value([])
-        rerun(app)
-        assert any("Choose at least one sweep" in info.value for info in app.info)
-        assert app.error == []
+def test_clearing_the_sweeps_brings_back_the_first(first_sweep):
+    app = shown("tradeoffs", sweep=first_sweep.key)
+    app.multiselect(key="tradeoffs-sweeps").set_value([])
+    rerun(app)
+    assert app.multiselect(key="tradeoffs-sweeps").value == [first_sweep.key]
+    assert app.error == []
+
+
+@pytest.mark.parametrize("view", ["tradeoffs", "guarantees"])
+def test_a_sweep_without_a_run_that_is_done_says_so(view, own_home):
+    store = RunStore(own_home / "runs")
+    store.remember_sweep("s", {"dataset": {"sample": "hiring"}}, ["0" * 16])
+    key = Sweep(store, ("0" * 16,), 0.0, "shared").key
+    app = shown(view, sweep=key)
+    assert "None of these runs is done yet" in app.info[0].value
+    assert len(titles(app)) == 1
+    assert app.error == []
 
 
 def test_guarantees_are_those_of_the_core(first_sweep):
