@@ -80,12 +80,11 @@ class Method:
         """Whether the tradeoff is made by a penalty instead of delta."""
         return self.method in ("fultr", "deltr")
 
-    def grid(self, *, quick: bool) -> tuple[float | None, ...]:
+    def grid(self, arguments: argparse.Namespace) -> tuple[float | None, ...]:
         """Deltas, penalties, or nothing to vary."""
         if self.method in ("unfair", "uniform"):
             return (None,)
-        whole = PENALTIES if self.by_penalty else DELTAS
-        return (whole[0], whole[4]) if quick else whole
+        return tuple(arguments.penalties if self.by_penalty else arguments.deltas)
 
 
 DATASETS = {
@@ -128,7 +127,9 @@ def fitted(spec: Method, fairness: Fairness, settings: dict[str, Any], data: Par
         return make_estimator(spec.method, fairness, **spec.settings | settings).fit(data[0], data[1])
 
 
-def tune_unit(dataset: str, seed: int, method: str, choice: dict[str, Any], quick: bool) -> list[dict[str, Any]]:
+def tune_unit(
+    dataset: str, seed: int, method: str, choice: dict[str, Any], _values: tuple[float | None, ...], quick: bool
+) -> list[dict[str, Any]]:
     """The validation objective of one configuration on one tuning seed."""
     spec, data = METHODS[method], DATASETS[dataset].load(seed, quick=quick)
     settings = choice | {"seed": seed} | ({"penalty": 1.0} if spec.by_penalty else {})
@@ -137,16 +138,16 @@ def tune_unit(dataset: str, seed: int, method: str, choice: dict[str, Any], quic
     return [line | {"validation_objective": model.report.best["objective"]}]
 
 
-def run_unit(dataset: str, seed: int, method: str, chosen: dict[str, Any], quick: bool) -> list[dict[str, Any]]:
-    """All deltas or penalties of one method on one dataset and seed: one line each."""
+def run_unit(
+    dataset: str, seed: int, method: str, chosen: dict[str, Any], values: tuple[float | None, ...], quick: bool
+) -> list[dict[str, Any]]:
+    """The given deltas or penalties of one method on one dataset and seed: one line each."""
     data = DATASETS[dataset].load(seed, quick=quick)
     start = {"dataset": dataset, "method": method, "seed": seed, "settings": chosen}
     if method == LOGISTIC_REGRESSION:
         return [start | _logistic_regression(*data)]
-    spec = METHODS[method]
-    return [
-        start | _fit_and_measure(spec, value, chosen | {"seed": seed}, data, quick) for value in spec.grid(quick=quick)
-    ]
+    settings = chosen | {"seed": seed}
+    return [start | _fit_and_measure(METHODS[method], value, settings, data, quick) for value in values]
 
 
 def _fit_and_measure(
@@ -233,35 +234,44 @@ def chosen_settings(lines: list[dict[str, Any]], dataset: str, method: str) -> d
     return chosen
 
 
-def work_left(arguments: argparse.Namespace, lines: list[dict[str, Any]], *, tuning: bool) -> Iterator[tuple[Any, ...]]:
-    """Units (dataset, seed, method, settings) that are not in the results yet."""
+def tuning_left(arguments: argparse.Namespace, lines: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """Units (dataset, seed, method, settings, values) of tuning that are not in the results yet."""
     done = {
-        (line["dataset"], line["method"], line["seed"], json.dumps(line["settings"], sort_keys=True) if tuning else "")
+        (line["dataset"], line["method"], line["seed"], json.dumps(line["settings"], sort_keys=True))
         for line in lines
-        if bool(line.get("tuning")) == tuning
+        if line.get("tuning")
     }
     for dataset in arguments.datasets:
         for method in arguments.methods:
-            if tuning:
-                choices = METHODS[method].choices if method in METHODS else ()
-                options = [(choice, json.dumps(choice, sort_keys=True)) for choice in choices]
-                seeds = TUNING_SEEDS
-                if arguments.quick:
-                    options, seeds = options[:2], seeds[:1]
-            else:
-                options, seeds = [(chosen_settings(lines, dataset, method), "")], arguments.seeds
-            for settings, key in options:
-                for seed in seeds:
-                    if (dataset, method, seed, key) not in done:
-                        yield dataset, seed, method, settings
+            choices = METHODS[method].choices if method in METHODS else ()
+            for choice in choices[:2] if arguments.quick else choices:
+                for seed in TUNING_SEEDS[:1] if arguments.quick else TUNING_SEEDS:
+                    if (dataset, method, seed, json.dumps(choice, sort_keys=True)) not in done:
+                        yield dataset, seed, method, choice, ()
+
+
+def study_left(arguments: argparse.Namespace, lines: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """The same of the study itself, seed by seed, so that an unfinished study has whole pairs."""
+    done = {
+        (line["dataset"], line["method"], line["seed"], line["delta"] if line["penalty"] is None else line["penalty"])
+        for line in lines
+        if not line.get("tuning")
+    }
+    for seed in arguments.seeds:
+        for dataset in arguments.datasets:
+            for method in arguments.methods:
+                grid = METHODS[method].grid(arguments) if method in METHODS else (None,)
+                values = tuple(value for value in grid if (dataset, method, seed, value) not in done)
+                if values:
+                    yield dataset, seed, method, chosen_settings(lines, dataset, method), values
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Tune what is not tuned, then run what is not there."""
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
-    for tuning, unit in ((True, tune_unit), (False, run_unit)):
-        left = list(work_left(arguments, read_lines(arguments.results), tuning=tuning))
-        print(f"{'tuning' if tuning else 'study'}: {len(left)} units to run", file=sys.stderr)
+    for name, unit, find in (("tuning", tune_unit, tuning_left), ("study", run_unit, study_left)):
+        left = list(find(arguments, read_lines(arguments.results)))
+        print(f"{name}: {len(left)} units to run", file=sys.stderr)
         started = time.perf_counter()
         with ProcessPoolExecutor(arguments.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
             futures = {pool.submit(unit, *work, arguments.quick): work for work in left}
@@ -285,12 +295,14 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=list(DATASETS))
     parser.add_argument("--methods", nargs="+", choices=every, default=every)
     parser.add_argument("--seeds", type=_seeds, default=_seeds("0-11"), help="first-last")
+    parser.add_argument("--deltas", nargs="+", type=float, default=list(DELTAS))
+    parser.add_argument("--penalties", nargs="+", type=float, default=list(PENALTIES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--quick", action="store_true", help="two seeds, two deltas, few steps")
     parser.add_argument("--report", action="store_true", help="only print the tables")
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.seeds = arguments.seeds[:2]
+        arguments.seeds, arguments.deltas, arguments.penalties = arguments.seeds[:2], [0.0, 0.03], [0.0, 100.0]
     if not arguments.report:
         run(arguments)
     print_tables(read_lines(arguments.results))

@@ -35,7 +35,7 @@ class Progress:
     fair_share : float or None
         Share of the applicable validation lists that hold delta.
     distinct_scores : float or None
-        Mean over lists of the number of distinct scores divided by the number of distinct items.
+        Mean over lists of the number of distinct scores; 1 is a collapsed network.
     score_spread : float or None
         Mean over lists of the standard deviation of the scores.
     improved : bool

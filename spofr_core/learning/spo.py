@@ -7,6 +7,7 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from spofr_core.learning.lists import Batch, Lists
@@ -61,18 +62,47 @@ class ProgrammeLoss(DirectLoss):
         """The same in the scores, by the chain rule: d/ds_i = e_i (g_i - mean of e g over the list)."""
         if not self._link:
             return self.of_estimates(scores, batch)
-        estimates = relevance_estimates(scores, batch.offsets)
+        estimates = np.empty_like(scores)
+        _scaled_softmax(scores, batch.offsets, estimates)
         value, gradient = self.of_estimates(estimates, batch)
-        lengths = np.diff(batch.offsets)
-        mean = np.add.reduceat(estimates * gradient, batch.offsets[:-1]) / lengths
-        return value, estimates * (gradient - np.repeat(mean, lengths))
+        _chain_rule(estimates, gradient, batch.offsets)
+        return value, gradient
 
 
 def relevance_estimates(scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
     """n times the softmax of the scores of each list of n items."""
-    lengths = np.diff(offsets)
-    powers = np.exp(scores - np.repeat(np.maximum.reduceat(scores, offsets[:-1]), lengths))
-    return np.asarray(powers * np.repeat(lengths / np.add.reduceat(powers, offsets[:-1]), lengths))
+    estimates = np.empty(len(scores))
+    _scaled_softmax(np.ascontiguousarray(scores), np.require(offsets, requirements=["C", "W"]), estimates)
+    return estimates
+
+
+@njit(cache=True, nogil=True)
+def _scaled_softmax(scores: Any, offsets: Any, estimates: Any) -> None:  # pragma: no cover
+    for q in range(len(offsets) - 1):
+        start, end = offsets[q], offsets[q + 1]
+        top = scores[start]
+        for i in range(start, end):
+            top = max(top, scores[i])
+        total = 0.0
+        for i in range(start, end):
+            estimates[i] = np.exp(scores[i] - top)
+            total += estimates[i]
+        scale = (end - start) / total
+        for i in range(start, end):
+            estimates[i] *= scale
+
+
+@njit(cache=True, nogil=True)
+def _chain_rule(estimates: Any, gradient: Any, offsets: Any) -> None:  # pragma: no cover
+    """Turn a gradient in the estimates into one in the scores, in place."""
+    for q in range(len(offsets) - 1):
+        start, end = offsets[q], offsets[q + 1]
+        mean = 0.0
+        for i in range(start, end):
+            mean += estimates[i] * gradient[i]
+        mean /= end - start
+        for i in range(start, end):
+            gradient[i] = estimates[i] * (gradient[i] - mean)
 
 
 class SPOPlus(ProgrammeLoss):
@@ -175,9 +205,7 @@ class FenchelYoung(ProgrammeLoss):
             self._target = labels * np.repeat(total / lists.label_totals, lists.lengths)
         else:
             self._target = WeightSolver(programme)(labels, seed=seed)
-        self._weight = np.ones(len(lists))
-        if weighting == "labels":
-            self._weight = lists.label_totals / lists.label_totals.mean()
+        self._weight = lists.label_totals / lists.label_totals.mean() if weighting == "labels" else None
 
     def start_epoch(self, seed: int) -> None:
         """Seed the perturbations."""
@@ -185,14 +213,18 @@ class FenchelYoung(ProgrammeLoss):
 
     def of_estimates(self, estimates: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
         """Sum over the lists of the batch, and its gradient."""
-        weight = np.repeat(self._weight[batch.queries], np.diff(batch.offsets))
         target = self._rows.take(self._target, batch)
-        gradient, value = -weight * target, -float((weight * estimates) @ target)
+        weight = None if self._weight is None else np.repeat(self._weight[batch.queries], np.diff(batch.offsets))
+        if weight is not None:
+            target = weight * target
+        value, gradient = -float(estimates @ target), -target
         for _ in range(self._draws):
-            perturbed = estimates + self._sigma * self._rng.standard_normal(len(estimates))
-            worth = weight * self._solver(perturbed, batch) / self._draws
-            gradient += worth
-            value += float(perturbed @ worth)
+            perturbed = self._rng.standard_normal(len(estimates), dtype=np.float32) * self._sigma + estimates
+            worth = self._solver(perturbed, batch)
+            if weight is not None:
+                worth *= weight
+            value += float(perturbed @ worth) / self._draws
+            gradient += worth if self._draws == 1 else worth / self._draws
         return value, gradient
 
     def state(self) -> State:

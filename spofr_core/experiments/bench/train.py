@@ -84,7 +84,7 @@ def _clicks_table(size: int, rounds: int, delta: float, seed: int) -> dict[str, 
     models: dict[str, Estimator] = {
         "listnet": PredictThenOptimize(fairness),
         "spofr": SPOFR(fairness),
-        "spofr_spo+": SPOFR(fairness, loss="spo+", warm_up="none"),
+        "spofr_spo+": SPOFR(fairness, loss="spo+"),
         "fultr": FULTR(fairness, samples=SAMPLES),
     }
     cases = {name: _epoch(model._stages(lists)[-1]) for name, model in models.items()}
@@ -140,13 +140,14 @@ def _epoch(stage: Stage) -> Callable[[], object]:
 
 
 class LoopedFULTR(Loss):
-    """FULTR's loss without a penalty, list by list: what vectorising over the batch is measured against."""
+    """FULTR's loss with penalty 1, list by list: what vectorising over the batch is measured against."""
 
     def __init__(self, lists: Lists, fairness: Fairness) -> None:
         self._w = torch.from_numpy(Discount().vector(lists.longest).astype(np.float32))
         self._v = torch.from_numpy(fairness.position_bias.vector(lists.longest).astype(np.float32))
         self._codes = torch.from_numpy(lists.codes)
         self._offsets = lists.offsets
+        self._gap = 0.0
 
     def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Mean over the lists of the batch."""
@@ -164,7 +165,9 @@ class LoopedFULTR(Loss):
         log_probability = (ranked - ranked.flip(1).logcumsumexp(1).flip(1)).sum(dim=1)
         exposure = torch.zeros(SAMPLES, len(scores)).scatter_(1, order, self._v.expand(SAMPLES, -1))
         gap = exposure[:, codes == 0].mean(dim=1) - exposure[:, codes == 1].mean(dim=1)
-        reward = (labels[order] * self._w).sum(dim=1) - 0.0 * torch.nan_to_num(gap)
+        gap = torch.nan_to_num(gap)  # lists of a single group
+        reward = (labels[order] * self._w).sum(dim=1) - 2.0 * self._gap * gap
+        self._gap = 0.99 * self._gap + 0.01 * float(gap.mean())
         p = torch.softmax(scores, dim=0)
         entropy = -(p * torch.log(p)).sum()
         return -((reward - reward.mean()) * log_probability).mean() - entropy
