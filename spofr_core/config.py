@@ -6,6 +6,7 @@ import difflib
 import re
 from typing import Any, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from spofr_core.errors import ConfigError
@@ -38,11 +39,18 @@ class StrictModel(BaseModel):
         return self.model_dump(mode="json")
 
 
+def checked_seed(seed: Any) -> int:
+    """The seed as an integer; `ConfigError` for what cannot seed anything."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        raise ConfigError(f"'seed' is {seed!r}; give an integer from 0 to 2^64 - 1.")
+    return int(seed)
+
+
 def _sentence(model: type[BaseModel], error: ValidationError) -> str:
     """The first complaint of pydantic as one sentence in the words of this package."""
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"] if not _UNION_BRANCH.match(str(part)))
-    allowed = ", ".join(model.model_fields)
+    allowed = ", ".join(info.alias or name for name, info in model.model_fields.items())
     if first["type"] == "extra_forbidden":
         close = difflib.get_close_matches(field, list(model.model_fields), n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""

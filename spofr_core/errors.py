@@ -52,5 +52,10 @@ class InfeasibleFairness(SpofrError):
         return (_rebuild_infeasible, (str(self), self.query, self.min_delta))
 
 
+def first_line(error: BaseException) -> str:
+    """What another library says went wrong, short enough to quote in a sentence."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
 def _rebuild_infeasible(message: str, query: object, min_delta: float) -> InfeasibleFairness:
     return InfeasibleFairness(message, query=query, min_delta=min_delta)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.groups import Grouping, resolve_missing
-from spofr_core.data.ids import has_duplicates
+from spofr_core.data.ids import has_duplicates, plain
 from spofr_core.data.limits import Limits
 from spofr_core.data.rows import offsets_of
 from spofr_core.errors import DataError
@@ -68,7 +68,7 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
     item_ids = pick(parsed.item_ids)
     lengths = np.diff(offsets)
     longest = int(np.argmax(lengths))
-    limits.check_list(int(lengths[longest]), _shown(query_ids[longest]))
+    limits.check_list(int(lengths[longest]), repr(plain(query_ids[longest])))
     _check_duplicates(parsed, item_ids, query_codes, query_ids, rows)
     groups = pick(grouping.codes)
     notes = [*parsed.notes, *_lonely_groups(groups, grouping.names)]
@@ -208,18 +208,13 @@ def _check_duplicates(
     line = parsed.line_of(first if rows is None else int(rows[first]))
     column = parsed.columns.get("item", "item")
     raise DataError(
-        f"Item {_shown(item_ids[first])} occurs twice in query {_shown(query_ids[query_codes[first]])}: column "
+        f"Item {plain(item_ids[first])!r} occurs twice in query {plain(query_ids[query_codes[first]])!r}: column "
         f"{column!r} of {parsed.name}, second time at row {line} ({int(duplicated.sum()):,} such rows). "
         "An item stands in a list once: remove the copies, or choose the column that tells the items (or the queries) "
         "apart.",
         column=column,
         row=line,
     )
-
-
-def _shown(value: object) -> str:
-    """An id as a message shows it, without the name of its numpy type."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _lonely_groups(groups: npt.NDArray[np.int32], names: tuple[str, ...]) -> list[str]:

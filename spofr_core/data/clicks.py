@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from spofr_core.config import StrictModel
+from spofr_core.config import StrictModel, checked_seed
 from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.features import SharedFeatures, share
 from spofr_core.data.rows import rows_of
@@ -91,7 +91,7 @@ def fit_logging_ranker(data: RankingDataset, *, share: float = 0.01, minimum: in
     features, relevance = _features_of(data), _relevance_of(data)
     if not 0 < share <= 1:
         raise ConfigError(f"'share' is a share of the queries, above 0 and at most 1, got {share}.")
-    order = np.random.default_rng(seed).permutation(len(data))
+    order = np.random.default_rng(checked_seed(seed)).permutation(len(data))
     differences: list[FloatArray] = []
     wanted = max(minimum, round(share * len(data)))
     for query in order:  # queries without a pair teach nothing and do not count
@@ -151,7 +151,7 @@ def simulate_clicks(
     if n_clicks < 1:
         raise ConfigError(f"'n_clicks' must be 1 or more, got {n_clicks}.")
     model = ClickModel(eta=eta, epsilon_plus=epsilon_plus, epsilon_minus=epsilon_minus, relevant_at=relevant_at)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     positions = positions_of(data, _logged_scores(data, logging, seed), rng)
     examined = np.power(1.0 / positions, model.eta)
     relevant = _relevance_of(data) >= model.relevant_at

@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 from spofr_core.data.limits import Limits
 from spofr_core.data.source import Raw, as_utf8
 from spofr_core.data.tables import Kind, duplicated_column, no_rows, parse_numbers
-from spofr_core.errors import DataError
+from spofr_core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from _csv import Reader as _Reader
@@ -56,6 +56,8 @@ class CsvTable:
         encoding: str | None = None,
         decimal: str = ".",
     ) -> None:
+        if len(decimal) != 1:
+            raise ConfigError(f"A decimal sign is one character, got {decimal!r}.")
         self.name = raw.name
         self.notes: list[str] = []
         text, found = as_utf8(raw, encoding)
@@ -79,7 +81,7 @@ class CsvTable:
     def _find_delimiter(self, head: bytes, delimiter: str | None, suffix: str) -> str:
         if delimiter is not None:
             if len(delimiter) != 1:
-                raise DataError(f"A delimiter is one character, got {delimiter!r}.")
+                raise ConfigError(f"A delimiter is one character, got {delimiter!r}.")
             return delimiter
         lines = head.decode("utf-8", "ignore").splitlines()
         found = sniff_delimiter(lines[:50])

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from spofr_core.config import checked_seed
 from spofr_core.data.features import FeaturesField, SharedFeatures
+from spofr_core.data.ids import plain
 from spofr_core.data.rows import rows_of
 from spofr_core.errors import DataError
 
@@ -159,7 +161,7 @@ class RankingDataset:
 
     def _place(self, row: int) -> str:
         query = int(np.searchsorted(self.offsets, row, side="right")) - 1
-        return f"query {_plain(self.query_ids[query])!r}, item {_plain(self.item_ids[row])!r}"
+        return f"query {plain(self.query_ids[query])!r}, item {plain(self.item_ids[row])!r}"
 
     # -- sizes ---------------------------------------------------------------------------------------
 
@@ -235,7 +237,7 @@ class RankingDataset:
         """The one query with this id. Raises `DataError` when there is none."""
         position = self._position_by_id.get(query_id)
         if position is None:
-            known = ", ".join(repr(_plain(name)) for name in self.query_ids[:5])
+            known = ", ".join(repr(plain(name)) for name in self.query_ids[:5])
             raise DataError(f"There is no query {query_id!r}; the first ids are {known}.", column="query_ids")
         return self[position]
 
@@ -296,7 +298,7 @@ class RankingDataset:
                 f"Shares train={train} and validation={validation} cannot be: train must be above 0, "
                 "validation 0 or more, and their sum at most 1."
             )
-        order = np.random.default_rng(seed).permutation(len(self))
+        order = np.random.default_rng(checked_seed(seed)).permutation(len(self))
         first = round(train * len(self))
         second = round((train + validation) * len(self))
         wanted = (True, validation > 0, train + validation < 1 - 1e-12)
@@ -436,8 +438,3 @@ def _content(array: npt.NDArray[Any]) -> bytes:
     if all(isinstance(value, str) for value in values):
         return "\x00".join(values).encode("utf-8", "surrogatepass")
     return "\x00".join(map(repr, values)).encode("utf-8", "surrogatepass")
-
-
-def _plain(value: Any) -> Any:
-    """A numpy scalar as the Python value it stands for, so that messages read well."""
-    return value.item() if isinstance(value, np.generic) else value

@@ -35,8 +35,12 @@ def original(cell: str) -> str:
 def write_whole(path: str | Path, content: bytes) -> None:
     """Write a file so that it is there whole or not at all, whenever the process may die."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        error.filename = str(target)  # what was asked for, not the temporary file beside it
+        raise
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

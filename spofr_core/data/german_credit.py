@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from spofr_core.config import checked_seed
 from spofr_core.data.dataset import RankingDataset, Splits
 from spofr_core.data.features import share
 from spofr_core.data.groups import Grouping, GroupSpec, Labels, group_by_labels, group_by_number
@@ -108,7 +109,7 @@ def german_credit_lists(
         list. Numeric features are divided by their 25-75 % range among the training people, not centred.
     """
     people = read_people(path)
-    rng_split, *rng_lists = np.random.default_rng(seed).spawn(4)
+    rng_split, *rng_lists = np.random.default_rng(checked_seed(seed)).spawn(4)
     provisional = _grouping(people, groups, None)
     parts = _split_people(provisional.codes, people.good, rng_split)
     grouping = _grouping(people, groups, parts["train"])

@@ -117,8 +117,8 @@ def group_by_number(values: npt.NDArray[np.float64], spec: GroupSpec) -> Groupin
     """Groups from a number cut at thresholds: group i holds t_i <= value < t_(i+1).
 
     The thresholds of k quantiles are the i/k quantiles (linear interpolation) of the values given, i = 1..k-1.
-    A value equal to a threshold belongs to the group above it. Where many values tie, thresholds coincide, or the
-    lowest group would be empty: then there are fewer groups than asked for, and a note says so.
+    A value equal to a threshold belongs to the group above it. Where many values tie, thresholds coincide, or a group
+    would be empty: then there are fewer groups than asked for, and a note says so.
     """
     column = spec.columns[0]
     known = values[~np.isnan(values)]
@@ -129,8 +129,11 @@ def group_by_number(values: npt.NDArray[np.float64], spec: GroupSpec) -> Groupin
         asked = spec.quantiles or 2
         if not known.size:
             raise DataError(f"Column {column!r} has no value to take quantiles of.", column=column)
-        cuts = np.quantile(known, np.arange(1, asked) / asked)
-        thresholds = np.unique(cuts[cuts > known.min()])
+        cuts = np.unique(np.quantile(known, np.arange(1, asked) / asked))
+        # Between two distinct values lies no third: of the cuts there the highest tells as much as all.
+        _, last = np.unique(np.searchsorted(np.sort(known), cuts)[::-1], return_index=True)
+        thresholds = np.sort(cuts[::-1][last])
+        thresholds = thresholds[thresholds > known.min()]
         if len(thresholds) + 1 < asked:
             notes.append(
                 f"Column {column!r} has too many equal values for {asked} quantile groups: "

@@ -18,6 +18,13 @@ _WIDE = 64  # characters: beyond it fixed-width strings waste more than Python o
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
+def plain(value: Any) -> Any:
+    """An id as the Python value that it stands for, so that messages and JSON read well; an odd one as its text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+
+
 def to_ids(column: pa.ChunkedArray) -> IdArray:
     """An Arrow column as a numpy array: int64, float64 or strings of fixed width.
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from spofr_core.config import checked_seed
 from spofr_core.data.dataset import RankingDataset, Splits
 from spofr_core.data.features import share
 from spofr_core.data.groups import GroupSpec, group_by_number
@@ -118,7 +119,7 @@ def mslr_lists(
         raise ConfigError(f"'groups' must be 2 or more and 'group_feature' 1..136, got {groups} and {group_feature}.")
     if list_length < 2 or not 1 <= max_relevant <= list_length:
         raise ConfigError(f"Lists of {list_length} with up to {max_relevant} relevant pages cannot be drawn.")
-    rng_split, *rng_lists = np.random.default_rng(seed).spawn(4)
+    rng_split, *rng_lists = np.random.default_rng(checked_seed(seed)).spawn(4)
     parts = _read_parts(train, validation, test, rng_split)
     spec, notes = _group_spec(parts["train"].features[:, group_feature - 1], groups, group_feature)
     low, high = np.quantile(parts["train"].features, [0.05, 0.95], axis=0)

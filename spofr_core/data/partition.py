@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from spofr_core.data.columns import guess_columns
 from spofr_core.data.groups import GroupSpec
 from spofr_core.data.reading import read_dataset
-from spofr_core.errors import DataError
+from spofr_core.errors import DataError, first_line
 
 ROW = "row of the folder"
 ROWS_PER_PART = 1_000_000
@@ -86,7 +86,16 @@ def _open(folder: Path) -> pads.Dataset:
         raise DataError(
             f"The folder {str(folder)!r} has no .parquet file; name a folder of Parquet files, or one file."
         )
-    return pads.dataset(files, format="parquet")
+    try:
+        source = pads.dataset(files, format="parquet")
+        for piece in source.get_fragments():
+            piece.ensure_complete_metadata()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+        raise DataError(
+            f"A file in the folder {str(folder)!r} cannot be read as Parquet ({first_line(error)}). "
+            "Write it again, or move it away."
+        ) from error
+    return source
 
 
 def _roles(names: Sequence[str], mapping: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:

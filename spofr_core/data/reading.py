@@ -116,7 +116,7 @@ def read_dataset(
     limits = limits or Limits()
     roles = {"query": query, "item": item, "relevance": relevance, "score": score, "rank": rank}
     roles |= {"click": click, "position": position, "propensity": propensity}
-    given = {role: column for role, column in roles.items() if column is not None}
+    given = {role: _column_name(column, role) for role, column in roles.items() if column is not None}
     if score is not None and rank is not None:
         raise ConfigError(f"Give a score or a rank, not both: got score={score!r} and rank={rank!r}.")
     spec = _group_spec(group, group_quantiles, group_thresholds, group_against_rest, missing)
@@ -172,8 +172,16 @@ def _group_spec(
         if named:
             raise ConfigError(f"group_{next(iter(named))} needs to know the column: group='...'.")
         return None
-    columns = (group,) if isinstance(group, str) else tuple(group)
+    names = (group,) if isinstance(group, str) or not isinstance(group, Sequence) else group
+    columns = tuple(_column_name(name, "group") for name in names)
     return GroupSpec(columns=columns, missing=missing, **named)
+
+
+def _column_name(column: object, role: str) -> str:
+    """A column is named by its text; the number of a LETOR feature or of an unnamed column may be a number."""
+    if isinstance(column, bool) or not isinstance(column, str | int | np.integer):
+        raise ConfigError(f"{role!r} must be the name of a column, got {column!r}.")
+    return str(column)
 
 
 def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:

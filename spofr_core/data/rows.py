@@ -41,3 +41,8 @@ def rows_of(offsets: IntArray, queries: IntArray) -> tuple[IntArray, IntArray]:
     np.cumsum(lengths, out=gathered[1:])
     shift = np.repeat(offsets[queries] - gathered[:-1], lengths)
     return np.arange(gathered[-1], dtype=np.int64) + shift, gathered
+
+
+def list_sums(values: npt.NDArray[np.float64], offsets: IntArray) -> npt.NDArray[np.float64]:
+    """Sum of a flat array over each list."""
+    return np.asarray(np.add.reduceat(values, offsets[:-1])) if len(offsets) > 1 else np.zeros(0)

@@ -79,6 +79,10 @@ def _content_of(source: Source, limits: Limits) -> tuple[str, pa.Buffer]:
         size = path.stat().st_size
         limits.check_bytes(size, path.name)
         return path.name, pa.memory_map(str(path)).read_buffer() if size else pa.py_buffer(b"")
+    if not hasattr(source, "read"):
+        raise DataError(
+            f"A {type(source).__name__} cannot be read: give a path, bytes, a file opened for reading, or a DataFrame."
+        )
     name = Path(str(getattr(source, "name", "the uploaded file"))).name
     if hasattr(source, "seek"):
         source.seek(0)

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from spofr_core.data.limits import Limits
 from spofr_core.data.source import Raw
-from spofr_core.errors import DataError
+from spofr_core.errors import DataError, first_line
 
 Kind = Literal["plain", "coded", "number"]
 """How a column is wanted: ids as they are; few distinct values, as a dictionary; float64."""
@@ -59,7 +60,14 @@ class ArrowTable:
 
     def _as_kind(self, column: pa.ChunkedArray, name: str, kind: Kind) -> pa.ChunkedArray:
         if kind != "number":
-            return _plain_type(column)
+            try:
+                return _plain_type(column)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise DataError(
+                    f"Column {name!r} of {self.name} has the type {column.type}, which cannot name anything: "
+                    "convert it to text or whole numbers first.",
+                    column=name,
+                ) from error
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if pa.types.is_boolean(column.type):
@@ -118,7 +126,7 @@ def open_parquet(raw: Raw, limits: Limits) -> ArrowTable:
         return ArrowTable(pq.ParquetFile(pa.BufferReader(raw.data)).read(), raw.name, limits)
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(
-            f"{raw.name} cannot be read as Parquet ({_first_line(error)}). "
+            f"{raw.name} cannot be read as Parquet ({first_line(error)}). "
             "Write it again, or check that the copy is whole."
         ) from error
 
@@ -128,7 +136,7 @@ def open_parquet_folder(folder: Path, limits: Limits) -> ArrowTable:
     try:
         return ArrowTable(pq.ParquetDataset(folder), folder.name, limits)
     except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(f"The folder {folder.name} cannot be read as Parquet ({_first_line(error)}).") from error
+        raise DataError(f"The folder {folder.name} cannot be read as Parquet ({first_line(error)}).") from error
 
 
 def parse_numbers(column: pa.ChunkedArray, name: str, table: Table, decimal: str = ".") -> pa.ChunkedArray:
@@ -186,9 +194,10 @@ def _arrow_column(series: pd.Series, name: str, source: str) -> pa.ChunkedArray:
         _refuse_mixed(series, name, source)
     try:
         array = pa.array(series, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         raise DataError(
-            f"Column {name!r} of {source} cannot be used ({_first_line(error)}): convert it to one type first.",
+            f"Column {name!r} of {source} cannot be used ({first_line(error)}): convert it to one type first, "
+            f"for example frame[{name!r}].astype(str).",
             column=name,
         ) from error
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
@@ -216,6 +225,8 @@ def _plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
+    if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) >= 2**63:
+        return column.cast(pa.large_string())
     if pa.types.is_integer(kind):
         return column.cast(pa.int64())
     if pa.types.is_floating(kind):
@@ -228,7 +239,3 @@ def _plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.data import RankingDataset, write_csv
+from spofr_core.config import checked_seed
+from spofr_core.data import RankingDataset, write_csv, write_whole
+from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.intervals import wilson_many
 from spofr_core.evaluation.measures import dcg, group_exposure, ndcg, pairwise_disparity
@@ -98,7 +100,7 @@ class AuditResult:
         """The summary as JSON text, also written to `path` if one is given."""
         text = json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            write_whole(path, (text + "\n").encode("utf-8"))
         return text
 
     def to_csv(self, path: str | Path) -> None:
@@ -112,7 +114,7 @@ class AuditResult:
 
         text = audit_html(self)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_whole(path, text.encode("utf-8"))
         return text
 
 
@@ -149,6 +151,12 @@ def audit(
     DataError
         When there is neither a score nor policies, or the policies are of other lists.
     """
+    if not isinstance(data, RankingDataset):
+        raise DataError(
+            f"'data' must be a RankingDataset, got {type(data).__name__}; read_dataset(...) makes one from a file or "
+            "a DataFrame."
+        )
+    Fairness.require(fairness)
     if cutoff < 1:
         raise ConfigError(f"cutoff is {cutoff}; give a depth of 1 or more for nDCG.")
     return AuditResult(
@@ -156,7 +164,7 @@ def audit(
         fairness=fairness,
         discount=discount or Discount(),
         cutoff=cutoff,
-        seed=seed,
+        seed=checked_seed(seed),
         excluded=dict(data.excluded),
         notes=tuple(data.notes),
     )
@@ -212,6 +220,13 @@ def _expectations(data: RankingDataset, policies: HasExpectations | None, vector
             raise DataError(
                 f"The policies rank {values.shape[1]} items but the data has {data.n_items}; "
                 "give the policies of these lists."
+            )
+        unknown = ~np.isfinite(values).all(axis=0)
+        if unknown.any():
+            query = int(np.searchsorted(data.offsets, np.argmax(unknown), side="right")) - 1
+            raise DataError(
+                f"The policy of query {plain(data.query_ids[query])!r} is no lottery: rankings or probabilities are "
+                "missing, so its exposure is unknown. Check the policies with verify first."
             )
         return values
     if data.score is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from spofr_core.data.rows import list_sums
 from spofr_core.fairness import Composition, Discount
 from spofr_core.policy import tied_expectation
 
@@ -20,11 +21,6 @@ def group_exposure(
     cell += codes
     totals = np.bincount(cell, weights=item_exposure, minlength=n_lists * n_groups).reshape(n_lists, n_groups)
     return np.asarray(np.where(composition.present, totals / np.maximum(composition.sizes, 1), np.nan))
-
-
-def list_sums(values: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
-    """Sum of a flat array over each list."""
-    return np.asarray(np.add.reduceat(values, offsets[:-1])) if len(offsets) > 1 else np.zeros(0)
 
 
 def dcg(relevance: FloatArray, item_discount: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from spofr_core.data import RankingDataset
+from spofr_core.data.ids import plain
+from spofr_core.data.rows import list_sums
 from spofr_core.evaluation.audit import AuditResult, audit
 from spofr_core.evaluation.intervals import bootstrap_mean
-from spofr_core.evaluation.measures import list_sums
-from spofr_core.evaluation.summary import plain
 from spofr_core.evaluation.table import FloatArray
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Policies, tied_expectation

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from spofr_core.data.ids import plain
 from spofr_core.evaluation.intervals import bootstrap_mean, quantile_interval, wilson
 from spofr_core.evaluation.table import FloatArray, QueryTable
 from spofr_core.fairness import Discount, Fairness
@@ -66,11 +67,15 @@ def summarise(
     }
 
 
-def plain(value: Any) -> Any:
-    """A numpy scalar as the Python value that JSON knows; an id that is neither stays as its text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+def judged_by_delta(table: QueryTable, fairness: Fairness) -> dict[str, Any]:
+    """The entries of the summary that another delta changes."""
+    return {
+        "delta": fairness.delta,
+        "definition": fairness.definition,
+        "formula": fairness.formula,
+        "queries": _queries(table),
+        "infeasible": _infeasible(table),
+    }
 
 
 def _queries(table: QueryTable) -> dict[str, Any]:

@@ -24,7 +24,15 @@ class _PositionVector(StrictModel):
     @field_validator("values", mode="before")
     @classmethod
     def _as_tuple(cls, values: Any) -> Any:
-        return values if values is None else tuple(np.asarray(values, dtype=np.float64).ravel().tolist())
+        if values is None:
+            return None
+        try:
+            vector = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"values must be numbers, one per position from the top down ({error}).") from None
+        if vector.ndim != 1:
+            raise ValueError(f"values has shape {vector.shape}; give one number per position, from the top down.")
+        return tuple(vector.tolist())
 
     @field_validator("values")
     @classmethod

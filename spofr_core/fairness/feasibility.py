@@ -122,7 +122,7 @@ def _feasible(
     for q in prange(sizes.shape[0]):
         n = sizes[q].sum()
         total = vcum[n, n]
-        slack = ROUNDING * (1.0 + total)
+        slack = ROUNDING * total
         most_asked = _extreme_sums(sizes[q], lower[q], n, 1.0)
         least_allowed = _extreme_sums(sizes[q], upper[q], n, -1.0)
         for k in range(1, n + 1):

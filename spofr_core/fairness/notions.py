@@ -97,6 +97,14 @@ class Fairness(StrictModel):
                 raise ValueError(f"the merit of group {name!r} is {merit:g}; give a number >= 0.")
         return self
 
+    @staticmethod
+    def require(given: object) -> None:
+        """`ConfigError` for anything but a `Fairness`, such as a bare delta."""
+        if not isinstance(given, Fairness):
+            raise ConfigError(
+                f"'fairness' must be a Fairness, got {type(given).__name__}; for example Fairness(delta=0.05)."
+            )
+
     @property
     def definition(self) -> str:
         """The notion in words."""

@@ -87,7 +87,7 @@ def certificate_of(policies: Policies, query: int) -> CertificateDict:
     bound, utility = float(policies.solution.bound[query]), policy.utility
     return {
         "schema": SCHEMA,
-        "query": _plain(policy.query) if policies.lists.query_ids is not None else None,
+        "query": policy.query if policies.lists.query_ids is not None else None,
         "fairness": policies.fairness.to_dict(),
         "discount": policies.discount.to_dict(),
         "deltas": policy.deltas,
@@ -148,8 +148,3 @@ def read_certificates(path: str | Path) -> list[dict[str, Any]]:
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, int | float | str | bool) or value is None else str(value)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from spofr_core.data.rows import list_sums
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.programme import FloatArray, OnInfeasible, checked_scores, prepare
-from spofr_core.policy.weights import WeightSolver, list_sums
+from spofr_core.policy.weights import WeightSolver
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,7 @@ def utility_curve(
         group_names=group_names,
         on_infeasible=on_infeasible,
     )
-    values = checked_scores(scores, lists)
+    values = checked_scores(scores, lists.offsets, lists.query_name)
     utility = np.empty((len(wanted), len(lists)))
     relaxed = np.zeros((len(wanted), len(lists)), dtype=np.bool_)
     solver = WeightSolver(lists)

@@ -68,7 +68,10 @@ def decompose(matrix: npt.ArrayLike) -> Decomposition:
 
 
 def _checked(matrix: npt.ArrayLike) -> FloatArray:
-    given = np.array(matrix, dtype=np.float64)
+    try:
+        given = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The matrix is no table of numbers ({error}); give probabilities, (n, n).") from error
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise DataError(f"The matrix has shape {given.shape}; a policy over n items is (n, n), item x position.")
     if not np.all(np.isfinite(given)):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from spofr_core.data.rows import list_sums
 from spofr_core.policy.expectation import expectation
 from spofr_core.policy.policy import Policy
 from spofr_core.policy.programme import FloatArray, PreparedLists
@@ -49,9 +51,10 @@ class Policies:
         return len(self.lists)
 
     def __getitem__(self, query: int) -> Policy:
-        if not -len(self) <= query < len(self):
+        place = index(query)
+        if not -len(self) <= place < len(self):
             raise IndexError(f"list {query} of {len(self)}")
-        return Policy(self, int(query) % len(self))
+        return Policy(self, place % len(self))
 
     def __iter__(self) -> Iterator[Policy]:
         return (Policy(self, query) for query in range(len(self)))
@@ -114,7 +117,7 @@ class Policies:
     @cached_property
     def utility(self) -> FloatArray:
         """(Q,): scores' Pi w of every list."""
-        return self._list_sums(self.scores * self.discounted)
+        return list_sums(self.scores * self.discounted, self.lists.offsets)
 
     @cached_property
     def group_exposure(self) -> FloatArray:
@@ -198,6 +201,3 @@ class Policies:
         from spofr_core.policy.tables import write_table
 
         write_table(self, path)
-
-    def _list_sums(self, values: FloatArray) -> FloatArray:
-        return np.add.reduceat(values, self.lists.offsets[:-1]) if len(self) else np.zeros(0)

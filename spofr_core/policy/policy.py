@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from spofr_core.config import checked_seed
 from spofr_core.errors import ConfigError
 from spofr_core.policy.certificate import CertificateDict, certificate_of
 from spofr_core.policy.programme import FloatArray
@@ -176,9 +177,9 @@ class Policy:
 
     def sample(self, k: int, seed: int = 0) -> npt.NDArray[np.int32]:
         """Draw k rankings, (k, n), item indices from the top down."""
-        if k < 0:
-            raise ConfigError(f"'k' is {k}; draw 0 rankings or more.")
-        drawn = np.random.default_rng(seed).choice(self._count, size=k, p=self.probabilities)
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
+            raise ConfigError(f"'k' is {k!r}; draw 0 rankings or more.")
+        drawn = np.random.default_rng(checked_seed(seed)).choice(self._count, size=k, p=self.probabilities)
         return self.rankings[drawn]
 
     def to_frame(self) -> pd.DataFrame:

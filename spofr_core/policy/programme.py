@@ -7,7 +7,7 @@ For each list, with y its scores, w the discount and v the position bias:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from spofr_core.config import checked_seed
+from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError, DataError, InfeasibleFairness
 from spofr_core.fairness import (
     Composition,
@@ -103,10 +105,7 @@ class PreparedLists:
 
     def query_name(self, q: int) -> Any:
         """The id of list q, or its place where it has none."""
-        if self.query_ids is None:
-            return q
-        name = self.query_ids[q]
-        return name.item() if isinstance(name, np.generic) else name
+        return q if self.query_ids is None else plain(self.query_ids[q])
 
     def with_fairness(self, fairness: Fairness, *, on_infeasible: OnInfeasible = "raise") -> PreparedLists:
         """The same lists under another delta, notion or position bias."""
@@ -151,10 +150,7 @@ def prepare(
     InfeasibleFairness
         When a list has no policy within its bounds and `on_infeasible` is "raise".
     """
-    if not isinstance(fairness, Fairness):
-        raise ConfigError(
-            f"'fairness' must be a Fairness, got {type(fairness).__name__}; for example Fairness(delta=0.05)."
-        )
+    Fairness.require(fairness)
     codes, names = group_codes(groups, group_names)
     places = checked_offsets(offsets, len(codes))
     if query_ids is not None and len(query_ids) != len(places) - 1:
@@ -164,7 +160,7 @@ def prepare(
     composition = Composition.of(codes, places, names)
 
     def name_of(q: int) -> Any:
-        return q if query_ids is None else query_ids[q]
+        return q if query_ids is None else plain(query_ids[q])
 
     terms, relaxed = feasible_terms(fairness, composition, on_infeasible, name_of)
     lower, upper = terms.total_bounds()
@@ -232,10 +228,9 @@ class Programme:
     constraints: tuple[LinearConstraint, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", checked_scores(self.scores, self.lists))
+        object.__setattr__(self, "scores", checked_scores(self.scores, self.lists.offsets, self.lists.query_name))
         object.__setattr__(self, "constraints", tuple(self.constraints))
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**64:
-            raise ConfigError(f"'seed' is {self.seed!r}; give an integer from 0 to 2^64 - 1.")
+        object.__setattr__(self, "seed", checked_seed(self.seed))
         if self.constraints and len(self.lists) != 1:
             raise ConfigError("Constraints of one's own are for one list at a time: call fair_policy for each list.")
         for constraint in self.constraints:
@@ -298,6 +293,8 @@ def group_codes(
 
 
 def _checked_codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    if len(set(names)) < len(names):
+        raise DataError(f"Group names must differ from each other, got {list(names)}.", column="groups")
     if labels.dtype.kind not in "iu":
         raise DataError("With group_names, 'groups' holds integer codes into it.", column="groups")
     if labels.size and (labels.min() < 0 or labels.max() >= len(names)):
@@ -327,24 +324,35 @@ def checked_offsets(offsets: npt.ArrayLike, n_items: int) -> IntArray:
     return places
 
 
-def checked_scores(scores: npt.ArrayLike, lists: PreparedLists) -> FloatArray:
+MAX_SCORE = 1e300
+"""Larger scores overflow in the sums that make a utility."""
+
+
+def checked_scores(
+    scores: npt.ArrayLike, offsets: IntArray, name_of: Callable[[int], Any] = lambda query: query
+) -> FloatArray:
     """Finite scores, one per item, as a contiguous writeable vector of doubles."""
+    given = np.asarray(scores)
     try:
-        values = np.asarray(scores, dtype=np.float64)
+        if given.dtype.kind == "c":
+            raise TypeError("complex numbers have no order")
+        values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"'scores' holds something that is not a number ({error}).", column="scores") from error
-    if values.ndim != 1 or len(values) != lists.n_items:
+    n_items = int(offsets[-1])
+    if values.ndim != 1 or len(values) != n_items:
         raise DataError(
-            f"'scores' has shape {values.shape}, but there are {lists.n_items} items; give one score per item.",
+            f"'scores' has shape {values.shape}, but there are {n_items} items; give one score per item.",
             column="scores",
         )
-    finite = np.isfinite(values)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        q = int(np.searchsorted(lists.offsets, row, side="right")) - 1
+    usable = np.abs(values) <= MAX_SCORE
+    if not usable.all():
+        row = int(np.argmin(usable))
+        q = int(np.searchsorted(offsets, row, side="right")) - 1
+        limit = f"scores beyond {MAX_SCORE:g} overflow: divide them all by a constant"
         raise DataError(
-            f"The score of query {lists.query_name(q)!r}, item {row - int(lists.offsets[q])} is {values[row]}; "
-            "only finite numbers can be ranked.",
+            f"The score of query {name_of(q)!r}, item {row - int(offsets[q])} is {values[row]}; "
+            f"{limit if np.isfinite(values[row]) else 'only finite numbers can be ranked'}.",
             column="scores",
             row=row + 1,
         )

@@ -158,7 +158,7 @@ def smallest_feasible_delta(case: ListCase, asked: Mapping[str, Condition]) -> f
     """min d such that some policy has abs(scale_g e_g - target_g) <= d for every group.
 
     A small linear programme over x[g, j] = how much of position j group g takes: sum over g of x[g, j] = 1, sum over j
-    = n_g.
+    = n_g. Exposures and merits are brought to the unit scale first, since the tolerances of HiGHS are absolute.
     """
     from scipy.optimize import linprog
 
@@ -169,8 +169,9 @@ def smallest_feasible_delta(case: ListCase, asked: Mapping[str, Condition]) -> f
     by_position = np.kron(np.ones(len(names)), np.eye(n))
     equal = np.hstack([np.vstack([by_group, by_position]), np.zeros((len(names) + n, 1))])
     scales = np.array([asked[name].scale for name in names])
-    targets = np.array([asked[name].target for name in names])
-    mean = np.kron(np.diag(scales / sizes), case.v)
+    unit = float(case.v.max() * scales.max()) or 1.0
+    targets = np.array([asked[name].target for name in names]) / unit
+    mean = np.kron(np.diag(scales / sizes), case.v) / unit
     limits = np.vstack([np.hstack([mean, -np.ones((len(names), 1))]), np.hstack([-mean, -np.ones((len(names), 1))])])
     found = linprog(
         np.concatenate([np.zeros(cells), [1.0]]),
@@ -182,4 +183,4 @@ def smallest_feasible_delta(case: ListCase, asked: Mapping[str, Condition]) -> f
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    return np.inf if found.x is None else float(found.x[-1])
+    return np.inf if found.x is None else unit * float(found.x[-1])

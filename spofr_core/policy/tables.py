@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.data import RankingDataset
-from spofr_core.data.export import original, write_csv
-from spofr_core.errors import DataError
+from spofr_core.data.export import original, write_csv, write_whole
+from spofr_core.data.ids import plain
+from spofr_core.errors import DataError, first_line
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.programme import prepare
@@ -89,12 +91,14 @@ def from_frame(
         )
     rankings = np.full((height, data.n_items), -1, dtype=np.int32)
     rankings[ranking, data.offsets[query] + position] = item
+    rows = np.zeros((len(lists), height), dtype=np.int64)
+    np.add.at(rows, (query, ranking), 1)
     low, high = np.full((len(lists), height), np.inf), np.full((len(lists), height), -np.inf)
     np.minimum.at(low, (query, ranking), probability)
     np.maximum.at(high, (query, ranking), probability)
-    named = high > -np.inf
+    named = rows > 0
     counts = np.where(named.any(axis=1), height - np.argmax(named[:, ::-1], axis=1), 0).astype(np.int32)
-    whole = _complete(query, ranking, position, item, data, height)
+    whole = _complete(rows, query, ranking, position, item, data)
     probabilities = np.where(named & (low == high) & whole, low, np.where(named, np.nan, 0.0))
     unknown = np.full((len(lists), len(lists.group_names)), np.nan)
     solution = Solution(rankings, probabilities, counts, unknown, np.full(len(lists), np.nan), solver="table")
@@ -103,20 +107,18 @@ def from_frame(
 
 
 def _complete(
+    rows: npt.NDArray[np.int64],
     query: npt.NDArray[np.int64],
     ranking: npt.NDArray[np.int64],
     position: npt.NDArray[np.int64],
     item: npt.NDArray[np.int64],
     data: RankingDataset,
-    height: int,
 ) -> npt.NDArray[np.bool_]:
     """(Q, R): whether the rows of a ranking name each position and each item of the list once."""
     lengths = data.list_lengths[:, None]
-    rows = np.zeros((len(data), height), dtype=np.int64)
-    np.add.at(rows, (query, ranking), 1)
     whole: npt.NDArray[np.bool_] = np.asarray(rows == lengths)
     for place in (position, item):
-        seen = np.zeros((height, data.n_items), dtype=np.bool_)
+        seen = np.zeros((rows.shape[1], data.n_items), dtype=np.bool_)
         seen[ranking, data.offsets[query] + place] = True
         named = np.add.reduceat(seen, data.offsets[:-1], axis=1, dtype=np.int64).T
         whole &= named == lengths
@@ -126,10 +128,12 @@ def _complete(
 def write_table(policies: Policies, path: str | Path) -> None:
     """Write the long table; the ending of the path chooses .parquet or .csv."""
     target = Path(path)
-    if target.suffix == ".parquet":
-        target.parent.mkdir(parents=True, exist_ok=True)
-        to_frame(policies).to_parquet(target, index=False)
-    elif target.suffix == ".csv":
+    kind = target.suffix.lower()
+    if kind == ".parquet":
+        content = io.BytesIO()
+        to_frame(policies).to_parquet(content, index=False)
+        write_whole(target, content.getvalue())
+    elif kind == ".csv":
         write_csv(to_frame(policies), target)
     else:
         raise DataError(f"{target} ends in {target.suffix!r}; policies are written as .parquet or .csv.")
@@ -138,18 +142,23 @@ def write_table(policies: Policies, path: str | Path) -> None:
 def read_table(path: str | Path) -> pd.DataFrame:
     """Read a table that `write_table` wrote, with ids as text."""
     target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in (".parquet", ".csv"):
+        raise DataError(f"{target} ends in {target.suffix!r}; policies are read from .parquet or .csv.")
+    if not target.exists():
+        raise DataError(f"There is no file {str(target)!r}. Check the path.")
     try:
-        if target.suffix == ".parquet":
+        if kind == ".parquet":
             return pd.read_parquet(target)
-        if target.suffix == ".csv":
-            frame = pd.read_csv(target, dtype={"query_id": str, "item_id": str}, keep_default_na=False)
-            for name in ("query_id", "item_id"):
-                if name in frame.columns:
-                    frame[name] = [original(cell) for cell in frame[name]]
-            return frame
+        frame = pd.read_csv(target, dtype={"query_id": str, "item_id": str}, keep_default_na=False)
     except (OSError, ValueError) as error:
-        raise DataError(f"{target} cannot be read as a table of policies: {error}") from error
-    raise DataError(f"{target} ends in {target.suffix!r}; policies are read from .parquet or .csv.")
+        raise DataError(
+            f"{target} cannot be read as a table of policies ({first_line(error)}); give what `spofr rerank` wrote."
+        ) from error
+    for name in ("query_id", "item_id"):
+        if name in frame.columns:
+            frame[name] = [original(cell) for cell in frame[name]]
+    return frame
 
 
 def _places(column: pd.Series[Any], ids: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
@@ -175,7 +184,7 @@ def _items(column: pd.Series[Any], query: npt.NDArray[np.int64], data: RankingDa
     if known.has_duplicates:
         row = int(np.argmax(known.duplicated()))
         raise DataError(
-            f"Query {data.query_ids[owners[row]]!r} has two items of the id {data.item_ids[row]!r}; "
+            f"Query {plain(data.query_ids[owners[row]])!r} has two items of the id {plain(data.item_ids[row])!r}; "
             "ids must differ within a list."
         )
     rows = known.get_indexer(pd.MultiIndex.from_arrays([query, texts]))
@@ -183,7 +192,7 @@ def _items(column: pd.Series[Any], query: npt.NDArray[np.int64], data: RankingDa
         row = int(np.argmax(rows < 0))
         raise DataError(
             f"Item {texts[row]!r} in row {row + 1} of the table is not in the list of query "
-            f"{data.query_ids[query[row]]!r}.",
+            f"{plain(data.query_ids[query[row]])!r}.",
             column="item_id",
             row=row + 1,
         )

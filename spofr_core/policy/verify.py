@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.fairness import Discount, Fairness
+from spofr_core.fairness import Composition, Discount, Fairness
 from spofr_core.policy import proof
 from spofr_core.policy.certificate import Certificate, read_certificate
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
-from spofr_core.policy.programme import FloatArray, LinearConstraint, checked_offsets, group_codes
+from spofr_core.policy.programme import FloatArray, LinearConstraint, checked_offsets, checked_scores, group_codes
 
 TOLERANCE = 1e-9
 
@@ -141,12 +141,12 @@ def verify(
     DataError, ConfigError
         When the input cannot be read at all. A bad lottery is no exception but a verdict.
     """
-    values = np.asarray(scores, dtype=np.float64)
+    Fairness.require(fairness)
     codes, names = group_codes(groups, group_names)
     claims = list(_claims(claim))
     places = checked_offsets(_default_offsets(claim, len(codes)) if offsets is None else offsets, len(codes))
-    if values.shape != codes.shape or not np.all(np.isfinite(values)):
-        raise DataError(f"'scores' needs {len(codes)} finite numbers, one per item; its shape is {values.shape}.")
+    values = checked_scores(scores, places)
+    fairness.terms(Composition.of(codes, places, names))  # refuses a notion that does not fit these groups
     if len(claims) != len(places) - 1:
         raise DataError(f"There are {len(claims)} policies for {len(places) - 1} lists; give one per list.")
     if constraints and len(claims) != 1:

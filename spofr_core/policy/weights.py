@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from spofr_core.data.rows import rows_of
+from spofr_core.data.rows import list_sums, rows_of
 from spofr_core.errors import DataError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.exact import Workspace
@@ -71,7 +71,7 @@ class WeightSolver:
             Pi w of the same items. The gradient of the optimal utility in the scores.
         """
         if queries is None:
-            self._scores = checked_scores(scores, self.lists)
+            self._scores = checked_scores(scores, self.lists.offsets, self.lists.query_name)
             self._solve(seed, None)
             return self._workspace.weight.copy()
         self._check(scores, queries)
@@ -144,11 +144,6 @@ def fair_weights(
 ) -> tuple[FloatArray, FloatArray]:
     """Expected discount (Pi w)_i of every item (N,) and utility of every list (Q,), under the optimal fair policies."""
     lists = prepare(groups, offsets, fairness, discount=discount, group_names=group_names, on_infeasible=on_infeasible)
-    values = checked_scores(scores, lists)
+    values = checked_scores(scores, lists.offsets)
     weights = solve_weights(values, lists, seed=seed)
     return weights, list_sums(values * weights, lists.offsets)
-
-
-def list_sums(values: FloatArray, offsets: IntArray) -> FloatArray:
-    """Sum of a flat array over each list."""
-    return np.add.reduceat(values, offsets[:-1]) if len(offsets) > 1 else np.zeros(0)

@@ -223,3 +223,40 @@ def test_settings_are_checked() -> None:
         read_dataset(source, features="age")
     with pytest.raises(ConfigError, match="missing"):
         read_dataset(source, group="group", missing="drop")
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pd.Series([[1], [2]]), ["'doc'", "type list", "convert it"]),
+        (pd.Series([10**30, 10**31], dtype=object), ["'doc'", "astype(str)"]),
+    ],
+)
+def test_ids_of_a_type_that_names_nothing(column: pd.Series, words: list[str]) -> None:
+    frame = pd.DataFrame({"qid": [1, 1], "doc": column, "group": ["f", "m"], "score": [1.0, 2.0]})
+    error = refusal(frame)
+    assert error.column == "doc"
+    for word in words:
+        assert word in str(error)
+
+
+def test_unsigned_ids_beyond_int64_are_kept_as_text() -> None:
+    ids = np.array([2**63, 2**63 + 1], dtype=np.uint64)
+    frame = pd.DataFrame({"qid": [1, 1], "doc": ids, "group": ["f", "m"], "score": [1.0, 2.0]})
+    assert read_dataset(frame).item_ids.tolist() == ["9223372036854775808", "9223372036854775809"]
+
+
+def test_columns_may_be_numbers_but_nothing_else() -> None:
+    frame = pd.DataFrame({0: [1, 1], 1: ["a", "b"], 2: ["f", "m"], 3: [1.0, 2.0]})
+    data = read_dataset(frame, query=0, item=1, group=2, score=3)
+    assert data.score is not None
+    assert data.score.tolist() == [1.0, 2.0]
+    with pytest.raises(ConfigError, match=r"'group' must be the name of a column, got 2\.5"):
+        read_dataset(frame, query=0, group=2.5)
+    assert "A float cannot be read" in str(refusal(3.5))
+
+
+@pytest.mark.parametrize("settings", [{"decimal": ",,"}, {"delimiter": ";;"}, {"decimal": ""}])
+def test_signs_are_one_character(settings: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="one character"):
+        read_dataset((HEADER + GOOD).encode(), **settings)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spofr_core.data import RankingDataset, share
-from spofr_core.errors import DataError
+from spofr_core.data import RankingDataset, load_sample, share
+from spofr_core.errors import ConfigError, DataError
 
 
 def make(**changes: object) -> RankingDataset:
@@ -214,3 +214,9 @@ def test_standardized_uses_the_training_part_only() -> None:
     np.testing.assert_allclose(scaled.train.features.std(axis=0), 1)
     center, spread = splits.train.features.mean(axis=0), splits.train.features.std(axis=0)
     np.testing.assert_allclose(scaled.test.features, (splits.test.features - center) / spread)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", True])
+def test_a_seed_is_a_whole_number(seed: object) -> None:
+    with pytest.raises(ConfigError, match="'seed' is"):
+        load_sample("hiring", seed=seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spofr_core.data import GroupSpec, read_dataset
@@ -132,3 +132,14 @@ def test_specs_refuse_contradictions() -> None:
     spec = GroupSpec(columns="a", thresholds=(1, 2), names=("low", "mid", "high"))
     assert GroupSpec.from_dict(spec.to_dict()) == spec
     assert read_dataset(frame(a=[0, 1, 5]), group=spec).group_names == ("low", "mid", "high")
+
+
+@settings(max_examples=200, deadline=None)
+@given(values=st.lists(st.integers(0, 6), min_size=1, max_size=30), k=st.integers(2, 12))
+def test_quantile_groups_are_never_empty(values: list[int], k: int) -> None:
+    known = np.array(values, dtype=float)
+    found = group_by_number(known, GroupSpec(columns="x", quantiles=k))
+    assert np.bincount(found.codes, minlength=len(found.names)).min() > 0
+    cuts = np.quantile(known, np.arange(1, k) / k)
+    by_definition = np.unique(np.searchsorted(np.unique(cuts), known, side="right"), return_inverse=True)[1]
+    assert found.codes.tolist() == by_definition.tolist()

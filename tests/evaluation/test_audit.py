@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from sklearn.metrics import ndcg_score
 
-from spofr_core.data import RankingDataset
+from spofr_core.data import RankingDataset, load_hiring
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation import audit, pairwise_disparity
 from spofr_core.fairness import Discount, Fairness
+from spofr_core.policy import Policies, repair
 from tests.evaluation.lists import dataset, random_dataset
 
 
@@ -253,3 +254,34 @@ def test_csv_neutralises_formulas_and_reads_back(tmp_path):
     assert table["query"].tolist() == ["'=1+1"] * 2
     assert table["group"].tolist() == ["'@a", "'-b"]
     assert table["violation"].tolist() == pytest.approx([1 / 12, -1 / 12])
+
+
+def test_policies_that_leave_a_query_out_are_refused_and_not_counted_as_fair() -> None:
+    data = load_hiring()[:5]
+    fairness = Fairness(delta=0.05)
+    table = repair(data, fairness).to_frame()
+    gone = data.query_ids[2].item()
+    for broken in (
+        table[table["query_id"] != gone],
+        table.assign(probability=table["probability"].where(table["query_id"] != gone)),
+    ):
+        with pytest.raises(DataError, match=f"policy of query {gone!r} is no lottery"):
+            audit(data, fairness, policies=Policies.from_frame(broken, data, fairness))
+
+
+def test_what_is_no_dataset_or_no_fairness_is_refused() -> None:
+    data = load_hiring()[:2]
+    with pytest.raises(DataError, match="must be a RankingDataset, got DataFrame"):
+        audit(data.to_frame(), Fairness(delta=0.05))
+    with pytest.raises(ConfigError, match="must be a Fairness, got float"):
+        audit(data, 0.05)
+    with pytest.raises(ConfigError, match="'seed' is -1"):
+        audit(data, Fairness(delta=0.05), seed=-1)
+
+
+def test_reports_make_their_folder(tmp_path) -> None:
+    result = audit(load_hiring()[:3], Fairness(delta=0.05))
+    result.to_json(tmp_path / "a" / "audit.json")
+    result.to_html(tmp_path / "b" / "audit.html")
+    assert json.loads((tmp_path / "a" / "audit.json").read_text())["schema"] == 1
+    assert (tmp_path / "b" / "audit.html").read_text().startswith("<!doctype html>")

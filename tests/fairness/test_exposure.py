@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import Discount, PositionBias, is_nonincreasing
+from spofr_core.fairness import Discount, Fairness, PositionBias, is_nonincreasing
 
 
 def test_default_bias_is_the_papers_text():
@@ -61,3 +61,11 @@ def test_bad_settings_are_refused(settings, message):
 def test_too_few_values_for_the_longest_list():
     with pytest.raises(ConfigError, match="has 2 values but a list has 3 items"):
         Discount(values=[1, 0.5]).vector(3)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"), [(np.ones((2, 2)), r"shape \(2, 2\)"), (["a"], "must be numbers"), ("x", "must be numbers")]
+)
+def test_a_vector_is_one_row_of_numbers(values: object, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Fairness(delta=0.1, position_bias=values)

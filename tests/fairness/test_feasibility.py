@@ -82,6 +82,15 @@ def test_smallest_delta_by_hand():
     np.testing.assert_allclose(smallest_delta(fairness, terms), [0.5])
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_feasibility_does_not_depend_on_the_unit_of_exposure(scale):
+    """At the smallest delta a policy exists, a per cent below it none does."""
+    for share, expected in ((1.0, True), (0.99, False)):
+        v = scale * np.array([1.0, 0.5])
+        fairness, terms = terms_of(np.array([1, 1]), np.array([2.0, 0.0]), v, share * 0.5 * scale)
+        assert feasible(fairness, terms).tolist() == [expected]
+
+
 @pytest.mark.parametrize("notion", ["exposure", "gap"])
 def test_unweighted_notions_are_always_feasible(notion):
     fairness = Fairness(delta=0.0, notion=notion)

@@ -392,3 +392,34 @@ def test_repair_uses_the_scores_of_a_dataset() -> None:
     assert verify(policies, SCORES, data.groups, Fairness(delta=0.01), group_names=("f", "m")).ok
     with pytest.raises(DataError, match="no score"):
         repair(dataclasses.replace(data, score=None), Fairness(delta=0.01))
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [([1e308, -1e308], "overflow"), ([1 + 2j, 3], "not a number"), (["x", "y"], "not a number")],
+)
+def test_scores_that_cannot_be_ranked(scores: list[object], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        fair_policy(scores, ["a", "b"], Fairness(delta=0.1))
+    policy = fair_policy([1.0, 2.0], ["a", "b"], Fairness(delta=0.1))
+    with pytest.raises(DataError, match=words):
+        verify(policy, scores, ["a", "b"], Fairness(delta=0.1))
+
+
+def test_group_names_differ() -> None:
+    with pytest.raises(DataError, match="must differ"):
+        fair_policies([1.0, 2.0], [0, 1], [0, 2], Fairness(delta=0.1), group_names=["a", "a"])
+
+
+def test_sampling_wants_whole_numbers() -> None:
+    policy = fair_policy([1.0, 2.0], ["a", "b"], Fairness(delta=0.0))
+    for arguments in ({"k": 1.5}, {"k": -1}, {"k": 2, "seed": -1}):
+        with pytest.raises(ConfigError):
+            policy.sample(**arguments)
+
+
+def test_an_infeasible_query_is_named_as_it_was_given() -> None:
+    fairness = Fairness(delta=0.0, notion="merit", merits={"a": 0.0, "b": 1.0})
+    with pytest.raises(InfeasibleFairness, match="query 'q7'") as caught:
+        fair_policies([1.0, 2.0, 3.0], ["a", "b", "a"], [0, 3], fairness, query_ids=np.array(["q7"]))
+    assert type(caught.value.query) is str

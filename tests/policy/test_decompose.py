@@ -92,3 +92,9 @@ def test_the_likeliest_ranking_is_taken_whole_and_first() -> None:
 def test_other_matrices_are_refused_with_the_place(matrix: list[list[float]], message: str) -> None:
     with pytest.raises(DataError, match=message):
         decompose(matrix)
+
+
+@pytest.mark.parametrize("matrix", [[["a"]], [[1.0], [1.0, 2.0]]])
+def test_what_is_no_table_of_numbers_is_refused(matrix: object) -> None:
+    with pytest.raises(DataError, match="no table of numbers"):
+        decompose(matrix)

@@ -169,8 +169,12 @@ def test_tables_that_cannot_be_understood_are_refused(policies: Policies, data: 
         policies.write(tmp_path / "policies.xlsx")
     with pytest.raises(DataError, match=r"read from \.parquet or \.csv"):
         read_table(tmp_path / "policies.xlsx")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=r"There is no file .*missing\.csv"):
         read_table(tmp_path / "missing.csv")
+    (tmp_path / "torn.csv").write_text("a\nb\nc,d,e\n")
+    with pytest.raises(DataError, match="cannot be read as a table of policies") as caught:
+        read_table(tmp_path / "torn.csv")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_hundred_thousand_lists_without_matrices() -> None:
@@ -185,3 +189,11 @@ def test_a_hundred_thousand_lists_without_matrices() -> None:
     sums = policies.solution.probabilities.sum(axis=1)
     assert np.abs(sums - 1).max() < 1e-12
     assert np.all(policies.gap <= 1e-9)
+
+
+def test_a_table_without_probabilities_is_no_lottery(data: RankingDataset, policies: Policies) -> None:
+    table = policies.to_frame().assign(probability=np.nan)
+    read = Policies.from_frame(table, data, FAIRNESS)
+    result = verify(read, data.score, data.groups, FAIRNESS, group_names=data.group_names)
+    assert not result.ok
+    assert all("not a number" in reason for reason in result.reasons)

@@ -246,3 +246,25 @@ def test_long_lists() -> None:
     scores = rng.normal(size=300) + groups
     fairness = Fairness(delta=0.001)
     assert verify(fair_policy(scores, groups, fairness), scores, groups, fairness).ok
+
+
+def test_a_notion_that_does_not_fit_the_groups_is_refused() -> None:
+    policy = fair_policy(SCORES, GROUPS, FAIRNESS)
+    for fairness, words in (
+        (Fairness(delta=1.0, notion="gap"), "compares two groups"),
+        (Fairness(delta={"a": 1.0, "b": 1.0}), "No delta is given for group 'c'"),
+        (Fairness(delta=1.0, notion="merit", merits={"a": 1.0}), "No merit is given for group 'b'"),
+        (0.05, "must be a Fairness"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            verify(policy, SCORES, GROUPS, fairness)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_relaxed_lists_are_checked_at_any_scale_of_exposure(scale: float) -> None:
+    bias = scale / np.arange(2, 10) ** 4
+    fairness = Fairness(delta=0.0, notion="merit", merits={"a": 0.0, "b": 1.0, "c": 2.0}, position_bias=bias)
+    policy = fair_policy(SCORES, GROUPS, fairness, on_infeasible="relax")
+    assert policy.relaxed is not None
+    result = verify(policy, SCORES, GROUPS, fairness, allow_relaxed=True)
+    assert result.ok, result.reasons
