@@ -17,6 +17,7 @@ from spofr_core.cli_experiments import register as register_experiments
 from spofr_core.cli_experiments import register_bench
 from spofr_core.cli_learning import register as register_learning
 from spofr_core.cli_options import DataOptions, FairnessOptions, with_options
+from spofr_core.cli_words import in_shell_words
 from spofr_core.data import RankingDataset, write_whole
 from spofr_core.errors import ConfigError, SpofrError
 
@@ -163,6 +164,7 @@ def verify(
         "ok": checked.ok,
         "queries": len(table),
         "failed": int((~table["ok"]).sum()),
+        "relaxed": int(table["relaxed"].notna().sum()),
         "max_violation": None if table["violation"].isna().all() else checked.max_violation,
         "min_margin": None if table["margin"].isna().all() else float(table["margin"].min()),
         "max_gap": None if table["gap"].isna().all() else checked.gap,
@@ -171,11 +173,8 @@ def verify(
     _emit_json(summary, json_)
     if json_ != "-":
         for reason in checked.reasons[:20]:
-            typer.echo(reason)
-        held = "Every query holds delta" if checked.ok else f"{summary['failed']:,} of {len(table):,} queries fail"
-        typer.echo(
-            f"{held}; largest violation {checked.max_violation:.6g}, largest gap to the optimum {checked.gap:.3g}."
-        )
+            typer.echo(in_shell_words(reason))
+        typer.echo(_verified(summary))
     if not checked.ok:
         raise typer.Exit(1)
 
@@ -252,6 +251,17 @@ def bench_train_command(
     _report_bench(bench_train(rounds=rounds, quick=quick), json_)
 
 
+@bench_app.command("dashboard")
+def bench_dashboard_command(
+    json_: JsonOption = None,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 5,
+) -> None:
+    """What a reader waits for in a real browser, beside bare Streamlit pages with one chart."""
+    from spofr_core.experiments.bench.dashboard import bench_dashboard
+
+    _report_bench(bench_dashboard(rounds=rounds), json_)
+
+
 def _report_bench(measured: dict[str, Any], json_: str | None) -> None:
     _emit_json(measured, json_)
     if json_ != "-":
@@ -267,6 +277,21 @@ def _emit_json(content: dict[str, Any], target: str | None) -> None:
         typer.echo(text)
     else:
         write_whole(target, (text + "\n").encode("utf-8"))
+
+
+def _verified(summary: dict[str, Any]) -> str:
+    """The verdict of `verify` in one sentence."""
+    total, relaxed = summary["queries"], summary["relaxed"]
+    if not summary["ok"]:
+        said = f"{summary['failed']:,} of {total:,} queries fail"
+    elif relaxed:
+        said = f"{total - relaxed:,} of {total:,} queries hold delta, the others their smallest feasible one"
+    else:
+        said = "Every query holds delta"
+    for name, words in (("max_violation", "largest violation"), ("max_gap", "largest gap to the optimum")):
+        if summary[name] is not None:
+            said += f"; {words} {summary[name]:.6g}"
+    return said + "."
 
 
 def _print_repair(summary: dict[str, Any]) -> None:
@@ -296,7 +321,7 @@ def main() -> None:
     try:
         app()
     except SpofrError as error:
-        typer.echo(f"spofr: {error}", err=True)
+        typer.echo(f"spofr: {in_shell_words(str(error))}", err=True)
         raise SystemExit(2) from None
     except OSError as error:
         typer.echo(f"spofr: {error.strerror or error}: {error.filename or ''}", err=True)

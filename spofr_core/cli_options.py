@@ -50,6 +50,8 @@ class DataOptions:
         None
     )
     encoding: Annotated[str | None, typer.Option(help="Text encoding, where it is not UTF-8.")] = None
+    delimiter: Annotated[str | None, typer.Option(help="Delimiter of the columns, where it is not found out.")] = None
+    decimal: Annotated[str | None, typer.Option(help="Decimal sign of numbers, where it is not a point.")] = None
     qrels: Annotated[Path | None, typer.Option(help="TREC qrels with the relevance of a run.")] = None
     item_groups: Annotated[Path | None, typer.Option(help="Table item, group for a TREC run.")] = None
     groups: Annotated[int | None, typer.Option(help="Number of groups of a bundled dataset.")] = None
@@ -96,6 +98,8 @@ class DataOptions:
             "group_against_rest": self.against_rest,
             "format": self.format,
             "encoding": self.encoding,
+            "delimiter": self.delimiter,
+            "decimal": self.decimal,
             "qrels": self.qrels,
             "item_groups": self.item_groups,
         }

@@ -1,0 +1,39 @@
+"""Messages in the words of a shell: the package speaks of keyword arguments, a shell has options."""
+
+from __future__ import annotations
+
+import re
+
+_OPTIONS = {
+    "query": "--query",
+    "item": "--item",
+    "group": "--group",
+    "score": "--score",
+    "rank": "--rank",
+    "relevance": "--relevance",
+    "missing": "--missing",
+    "encoding": "--encoding",
+    "delimiter": "--delimiter",
+    "decimal": "--decimal",
+    "item_groups": "--item-groups",
+    "group_quantiles": "--quantiles",
+    "group_against_rest": "--against-rest",
+}
+_SETTING = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|[\w.]+)")
+_PHRASES = (
+    ("on_infeasible='relax'", "--relax"),
+    ("group_quantiles needs", "--quantiles needs"),
+    ("group_against_rest needs", "--against-rest needs"),
+    ("(allow_relaxed=False)", "(see --allow-relaxed)"),
+    ("limits=Limits(", "in Python, limits=Limits("),
+    (", or give policies=fair_policies(...)", ""),
+    (", or use data.with_scores(scores)", ""),
+    ("map a score or rank column", "map a score or rank column (--score, --rank)"),
+)
+
+
+def in_shell_words(message: str) -> str:
+    """The message with `decimal=','` as `--decimal ','`, and so on for all that a command takes."""
+    for python, shell in _PHRASES:
+        message = message.replace(python, shell)
+    return _SETTING.sub(lambda found: f"{_OPTIONS[found[1]]} {found[2]}", message)
