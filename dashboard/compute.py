@@ -9,11 +9,13 @@ import streamlit as st
 
 from dashboard.state import Choices
 from spofr_core.data import RankingDataset
-from spofr_core.evaluation import AuditResult, audit
+from spofr_core.evaluation import AuditResult, audit, audit_at_delta
 from spofr_core.fairness import Fairness, group_merits
 from spofr_core.policy import Policies, repair
 
 _KEPT = 24
+_MEASURED_AT = 0.05
+"""Any delta will do: what is measured does not depend on it."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ def fairness_of(choices: Choices, data: RankingDataset) -> Fairness:
 
 
 def audited(data: RankingDataset, fairness: Fairness) -> AuditResult:
-    """The audit of the ranking that the scores imply."""
+    """The audit of the ranking that the scores imply: measured once, and judged again at every delta."""
     return _audited(data, fairness, data.fingerprint, _key(fairness))
 
 
@@ -42,6 +44,12 @@ def repaired(data: RankingDataset, fairness: Fairness) -> Repaired:
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
 def _audited(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> AuditResult:
+    first = _fairness.with_delta(_MEASURED_AT)
+    return audit_at_delta(_measured(_data, first, fingerprint, _key(first)), _fairness.delta)
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+def _measured(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> AuditResult:
     return audit(_data, _fairness)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -17,7 +18,7 @@ from dashboard.sources import Loaded, loaded
 from dashboard.state import choices, choose
 from dashboard.text import markdown
 from dashboard.warmup import solver_ready
-from spofr_core.evaluation import AuditResult
+from spofr_core.evaluation import TOLERANCE, AuditResult
 from spofr_core.reporting import caveats, counted, delta_text, exposure_sentence, interval, number, percent, verdict
 
 WORST_SHOWN = 200
@@ -136,18 +137,18 @@ def _worst(result: AuditResult) -> None:
 
 def worst_table(result: AuditResult, most: int) -> pd.DataFrame:
     """The judged queries with the largest violations, the largest first."""
-    frame = result.queries
-    frame = frame[frame["applicable"]]
-    largest = frame["violation"].abs().groupby(frame["query"], sort=False).idxmax()
-    worst = frame.loc[largest].sort_values("violation", key=abs, ascending=False, kind="stable").head(most)
+    found = result.table
+    judged = np.flatnonzero(found.applicable)
+    worst = judged[np.argsort(-np.abs(found.worst_violation[judged]), kind="stable")[:most]]
+    violation = found.worst_violation[worst]
     return pd.DataFrame(
         {
-            "query": worst["query"].astype(str),
-            "group": worst["group"],
-            "violation": worst["violation"],
-            "holds delta": worst["violation"].abs() <= choices().delta + 1e-9,
+            "query": found.query_ids[worst].astype(str),
+            "group": np.array(found.group_names, dtype=object)[found.worst_group[worst]],
+            "violation": violation,
+            "holds delta": np.abs(violation) <= choices().delta + TOLERANCE,
         }
-    ).reset_index(drop=True)
+    )
 
 
 def _repair(source: Loaded, result: AuditResult) -> None:

@@ -6,6 +6,7 @@ from spofr_core.evaluation.fronts import best_at_violation, grid_search
 from spofr_core.evaluation.guarantees import GUARANTEE_DELTAS, LEVELS, guarantees, run_shares
 from spofr_core.evaluation.intervals import bootstrap_mean, wilson
 from spofr_core.evaluation.measures import dcg, group_exposure, ideal_dcg, ndcg, pairwise_disparity
+from spofr_core.evaluation.other_delta import audit_at_delta
 from spofr_core.evaluation.repair import Repair, repair_ranking
 from spofr_core.evaluation.seeds import over_seeds, paired_difference
 from spofr_core.evaluation.streaming import audit_folder
@@ -30,6 +31,7 @@ __all__ = [
     "Repair",
     "asked_and_achieved",
     "audit",
+    "audit_at_delta",
     "audit_folder",
     "best_at_violation",
     "bootstrap_mean",
