@@ -29,6 +29,9 @@ APP = ROOT / "dashboard" / "app.py"
 
 VERDICT = """said => [...document.querySelectorAll('[data-testid="stMain"] h1')]
     .some(e => e.offsetParent && e.innerText.includes(said))"""
+AUDITED = """said => document.querySelector('[data-testid="stMain"] h1')?.innerText.includes('queries')
+    && document.querySelector('[data-testid="stMain"]').innerText.includes(said)"""
+"""The verdict, under the line that says what was audited."""
 DRAWN = "() => document.querySelector('.js-plotly-plot .cartesianlayer .mlayer :is(path, image)')"
 MOVED = """delta => [...document.querySelectorAll('.js-plotly-plot .annotation-text')].some(e => {
     const said = /delta ([0-9.]+)/.exec(e.textContent);
@@ -36,14 +39,22 @@ MOVED = """delta => [...document.querySelectorAll('.js-plotly-plot .annotation-t
 })"""
 """A chart on the screen is marked with this delta."""
 LOOKS = """() => {
-    const charts = [...document.querySelectorAll('[data-testid="stMain"] .js-plotly-plot')];
-    return {headline: document.querySelector('[data-testid="stMain"] h1')?.innerText ?? '',
-            chart: charts.length ? charts[0].textContent : ''};
+    const main = document.querySelector('[data-testid="stMain"]');
+    return {headline: main.querySelector('h1')?.innerText ?? '', words: main.innerText.slice(0, 200),
+            chart: main.querySelector('.js-plotly-plot')?.textContent ?? ''};
 }"""
-"""How a page is known again: its headline, and the words in its first chart."""
-THERE = """look => [...document.querySelectorAll('[data-testid="stMain"] h1')].some(e => e.innerText === look.headline)
-    && [...document.querySelectorAll('[data-testid="stMain"] .js-plotly-plot')]
-        .some(e => e.textContent === look.chart && !e.closest('[data-stale="true"]'))"""
+"""How a page is known again: its headline, and the words in its first chart; without a chart, its first words."""
+THERE = """look => {
+    const main = document.querySelector('[data-testid="stMain"]');
+    if (!look.chart) return main.innerText.startsWith(look.words);
+    return [...main.querySelectorAll('h1')].some(e => e.innerText === look.headline)
+        && [...main.querySelectorAll('.js-plotly-plot')]
+            .some(e => e.textContent === look.chart && !e.closest('[data-stale="true"]'));
+}"""
+CHOSEN = """name => document.querySelector('[data-testid="stTopNavLink"][aria-current="page"]')
+    ?.innerText.endsWith(name)"""
+CALM = 1000
+"""Milliseconds after which a page that was asked for has begun to change."""
 
 Case = Callable[[], dict[str, float]]
 """A measured step: seconds until each of the things that a reader waits for."""
@@ -164,7 +175,7 @@ def _uploads(browser: Browser, at: Mapping[str, str], folder: Path, rows: int, r
         path = _write_rows(folder / "rows.csv", rows, next(seeds))
         with visitor(browser) as page:
             page.goto(f"{at['dashboard']}/data")
-            return {"verdict": _audit_file(page, path, f"of {rows // 20:,} queries")}
+            return {"verdict": _audit_file(page, path, f"{path.name} · {rows // 20:,} queries")}
 
     return _medians({"bare_upload": bare, "upload": audited}, rounds=rounds)
 
@@ -183,7 +194,7 @@ def _audit_file(page: Page, path: Path, said: str) -> float:
     begun = time.perf_counter()
     chooser.set_input_files(path)
     page.get_by_role("button", name="Audit this data").click()
-    seen(page, VERDICT, said)
+    seen(page, AUDITED, said)
     return time.perf_counter() - begun
 
 
@@ -192,7 +203,7 @@ def _upload_lists(page: Page, address: str, path: Path, lists: int) -> None:
     data = load_sample("german-credit", test_lists=lists, score="logging").test
     data.to_frame().drop(columns=list(data.feature_names or ())).to_csv(path, index=False)
     page.goto(f"{address}/data")
-    _audit_file(page, path, f"of {len(data):,} queries")
+    _audit_file(page, path, f"{path.name} · {len(data):,} queries")
     seen(page, SETTLED)
 
 
@@ -259,7 +270,8 @@ def _looks(page: Page, traffic: Traffic, sent: dict[str, int]) -> Iterator[tuple
     for name, _ in _menu(page):
         before = traffic.own
         _click(page, name)
-        page.wait_for_timeout(500)
+        seen(page, CHOSEN, name)
+        page.wait_for_timeout(CALM)
         seen(page, SETTLED)
         sent[name] = traffic.own - before
         yield name, page.evaluate(LOOKS)
@@ -283,10 +295,8 @@ def _switched(page: Page, name: str, look: dict[str, str]) -> float:
     seen(page, SETTLED)
     begun = time.perf_counter()
     _click(page, name)
-    if look["chart"]:
-        seen(page, THERE, look)
-    else:
-        seen(page, VERDICT, look["headline"])
+    seen(page, THERE, look)
+    if not look["chart"]:
         seen(page, SETTLED)
     return time.perf_counter() - begun
 
