@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -62,9 +63,9 @@ def table(frame: pd.DataFrame, described: str) -> None:
     show_table(frame, described)
 
 
-def show_table(frame: pd.DataFrame, described: str) -> None:
-    """A table as text and numbers; long ones are cut, and say so."""
-    st.dataframe(frame.head(MOST_ROWS), hide_index=True, alt=described)
+def show_table(frame: pd.DataFrame, described: str, *, columns: dict[str, Any] | None = None) -> None:
+    """A table as text and numbers; long ones are cut, and say so. `columns` may set how some of them look."""
+    st.dataframe(frame.head(MOST_ROWS), hide_index=True, alt=described, column_config=columns)
     if len(frame) > MOST_ROWS:
         st.caption(f"The first {MOST_ROWS:,} of {len(frame):,} rows.")
 

@@ -74,8 +74,7 @@ def _job(job: Job, *, detailed: bool) -> None:
 
 def _forget(job: Job) -> None:
     board().forget(job)
-    needed = {str(each.spec["dataset"].get("file")) for each in board().jobs(visitor())}
-    forget_uploads(home(), visitor(), needed)
+    forget_uploads(home(), visitor(), board().files(visitor()))
     st.rerun()
 
 

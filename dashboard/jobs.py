@@ -159,6 +159,10 @@ class JobBoard:
         if not job.active:
             shutil.rmtree(self.folder / job.job, ignore_errors=True)
 
+    def files(self, visitor: str) -> set[str]:
+        """Uploads that jobs of this visitor need."""
+        return {str(job.spec["dataset"]["file"]) for job in self.jobs(visitor) if job.spec["dataset"].get("file")}
+
     def log_tail(self, job: Job, lines: int = 12) -> str:
         """The end of what its process said."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 
@@ -32,7 +33,13 @@ def pages() -> list[st.Page]:
 
 
 def _opener(name: str) -> Callable[[], None]:
+    module = f"dashboard.views.{name}"
+
     def run() -> None:
-        import_module(f"dashboard.views.{name}").page()
+        if module not in sys.modules:
+            # Pages about learning load torch, which takes seconds.
+            with st.spinner("Opening the page"):
+                import_module(module)
+        sys.modules[module].page()
 
     return run

@@ -29,17 +29,23 @@ def matched(frame: pd.DataFrame, level: float) -> tuple[str, str]:
 
 
 def promised(frame: pd.DataFrame, delta: float, level: float) -> str:
-    """Who has a model that holds delta on this share of the queries, from a guarantee frame of one setting."""
+    """Who has a model that holds delta on this share of the test queries, from a guarantee frame of one setting.
+
+    A model that qualified on validation and misses the share on test is told apart from having none.
+    """
     at = frame[(frame["delta"] == delta) & (frame["level"] == level) & ~frame["method"].isin(ANCHORS)]
-    yes = _names(at.loc[at["dcg"].notna(), "method"])
-    no = _names(at.loc[at["dcg"].isna(), "method"])
+    held = at["holds"].fillna(value=False).astype(bool)
+    yes, no = _names(at.loc[held, "method"]), _names(at.loc[at["dcg"].isna(), "method"])
+    missed = _names(at.loc[~held & at["dcg"].notna(), "method"])
     where = "every query" if level >= 1 else f"{percent(level, 0)} of the queries"
-    if not yes:
-        return f"No model holds delta = {delta:g} on {where}"
-    some = (
-        f"{listed(yes, start=True)} {'have' if len(yes) > 1 else 'has'} a model that holds delta = {delta:g} on {where}"
-    )
-    return some + (f"; no {listed(no, word='or')} model does" if no else "")
+    if yes:
+        verb = "have" if len(yes) > 1 else "has"
+        parts = [f"{listed(yes, start=True)} {verb} a model that holds delta = {delta:g} on {where}"]
+    else:
+        parts = [f"No model holds delta = {delta:g} on {where}"]
+    parts += [f"{listed(missed)} {'do' if len(missed) > 1 else 'does'} so on validation only"] if missed else []
+    parts += [f"no {listed(no, word='or')} model does"] if no and yes else []
+    return "; ".join(parts)
 
 
 def empty_slots(frame: pd.DataFrame) -> list[str]:

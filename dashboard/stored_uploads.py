@@ -98,6 +98,9 @@ def _place(source: Loaded, data: RankingDataset, store: Path) -> Path:
 def forget_uploads(root: Path, visitor: str, needed: set[str]) -> None:
     """Delete what this visitor uploaded, and all that was learned from it, except for the files that are needed."""
     place = private_runs(root, visitor)
+    for folder in (place / "data").glob("*"):
+        if not any(str(file) in needed for file in folder.iterdir()):
+            shutil.rmtree(folder, ignore_errors=True)
     if not (place / "store.json").exists():
         return
     store = RunStore(place, create=False)
@@ -105,7 +108,4 @@ def forget_uploads(root: Path, visitor: str, needed: set[str]) -> None:
     for sweep in store.sweeps():
         if sweep["spec"]["dataset"]["file"] not in needed:
             (place / "sweeps" / f"{sweep['sweep']}.json").unlink(missing_ok=True)
-    for folder in (place / "data").glob("*"):
-        if not any(str(file) in needed for file in folder.iterdir()):
-            shutil.rmtree(folder, ignore_errors=True)
     collect(store)

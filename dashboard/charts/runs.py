@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dashboard.charts.base import NEUTRAL, Trace, axis, figure, note, rule
+from dashboard.charts.base import FAINT, NEUTRAL, Trace, axis, figure, note, rule
 from dashboard.text import plot
 from spofr_core.experiments import (
     METHOD_COLORS,
@@ -125,7 +125,7 @@ def guarantee(frame: pd.DataFrame, guaranteed: set[str]) -> go.Figure:
         legend=True,
         barmode="group",
         bargap=0.2,
-        x={"title": "share of the queries that must hold delta", "type": "multicategory", "dividerwidth": 0},
+        x={"title": "share of the queries that must hold delta", "type": "multicategory", "dividercolor": FAINT},
         y={"title": "mean DCG on test", "showgrid": True, "rangemode": "tozero"},
     )
 

@@ -128,4 +128,9 @@ def _table(frame: pd.DataFrame) -> None:
             "run": frame["run"].fillna(""),
         }
     )
-    show_table(shown, "For each delta, share and method: the model taken")
+    looks = {
+        "method": st.column_config.TextColumn(width="medium"),
+        "DCG on test": st.column_config.NumberColumn(format="%.4f"),
+        "share on test, %": st.column_config.NumberColumn(format="%.1f"),
+    }
+    show_table(shown, "For each delta, share and method: the model taken", columns=looks)

@@ -195,4 +195,4 @@ def _by_setting(found: Picked) -> None:
             headed=False,
         )
     if missing:
-        st.caption(f"Train a sweep with {', '.join(missing)} to see curves by that.")
+        st.caption(f"Choose or train a sweep with {' or '.join(missing)} to see curves by that.")

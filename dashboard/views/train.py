@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -19,12 +20,12 @@ from dashboard.sentences import ANCHORS
 from dashboard.sidebar import NOTIONS, notions_for
 from dashboard.sources import SAMPLES, UPLOAD, Loaded, loaded_data
 from dashboard.state import choices, choose
-from dashboard.stored_uploads import dataset_of_upload, write_upload
+from dashboard.stored_uploads import dataset_of_upload, forget_uploads, write_upload
 from dashboard.text import markdown
 from dashboard.tray import board
 from dashboard.visitor import visitor
 from spofr_core.errors import SpofrError
-from spofr_core.experiments import METHOD_NAMES, RunStore, missing_runs
+from spofr_core.experiments import METHOD_NAMES, RunConfig, RunStore, missing_runs
 from spofr_core.reporting import counted
 
 METHODS = ("spofr", "pto", "fultr", "deltr")
@@ -172,16 +173,25 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
     with st.container(horizontal=True):
         start = st.button("Start", type="primary", icon=":material/play_arrow:", key="train-start")
         probe = st.button("Time a few steps first", icon=":material/timer:", key="train-probe", disabled=not missing)
+    if source.key == UPLOAD:
+        st.caption("The job keeps a copy of your file on this machine, for you alone, until you forget the job.")
     if probe:
-        with st.spinner("Timing a few steps of each method"):
-            write_upload(source, plan.store)
-            st.info(markdown(from_a_probe(missing, workers())), icon=":material/timer:")
+        _probe(source, plan.store, missing)
     if start:
         _start(source, plan)
     with st.expander("The same from a shell"):
         st.caption("Save this as sweep.yaml, then:")
         st.code("spofr sweep sweep.yaml --out runs", language="bash")
         st.code(yaml.safe_dump(plan.spec.to_dict(), sort_keys=False, allow_unicode=True), language="yaml")
+
+
+def _probe(source: Loaded, store: Path, missing: tuple[RunConfig, ...]) -> None:
+    with st.spinner("Timing a few steps of each method"):
+        write_upload(source, store)
+        try:
+            st.info(markdown(from_a_probe(missing, workers())), icon=":material/timer:")
+        finally:
+            forget_uploads(home(), visitor(), board().files(visitor()))
 
 
 def _plan(source: Loaded, lists: int, given: dict[str, Any]) -> Plan:

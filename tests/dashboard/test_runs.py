@@ -140,7 +140,12 @@ def test_empty_slots_are_explained_in_words(guarantee_frame):
     assert promised(guarantee_frame, 0.01, 0.5).startswith(
         "SPOFR and FULTR have a model that holds delta = 0.01 on 50 %"
     )
-    nobody = guarantee_frame.assign(dcg=np.nan)
+    missed = guarantee_frame.assign(holds=(guarantee_frame["method"] != "fultr") & guarantee_frame["holds"])
+    assert promised(missed, 0.05, 1.0) == (
+        "SPOFR has a model that holds delta = 0.05 on every query; FULTR does so on validation only; "
+        "no DELTR model does"
+    )
+    nobody = guarantee_frame.assign(dcg=np.nan, holds=pd.NA)
     assert promised(nobody, 0.05, 1.0) == "No model holds delta = 0.05 on every query"
 
 

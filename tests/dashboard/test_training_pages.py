@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -247,6 +249,23 @@ def test_jobs_that_ended_offer_what_can_be_done_with_them(quiet):
     rerun(app)
     assert quiet.jobs() == []
     assert any("No job yet" in text.value for text in app.caption)
+
+
+def test_models_of_an_upload_are_seen_by_who_uploaded_it_alone(own_home):
+    token = "0" * 32
+    mine = private_runs(own_home, hashlib.sha256(token.encode()).hexdigest()[:24])
+    first = bundled(own_home)[0]
+    run = results_of([first])["run"].iloc[0]
+    store = RunStore(mine)
+    shutil.copytree(first.store.folder(run), store.folder(run))
+    store.remember_sweep("s", {"dataset": {"file": "x"}}, [run])
+    key = Sweep(store, (run,), 0.0, "own").key
+    app = shown("tradeoffs", sweep=key, state={"visitor": token})
+    assert app.multiselect(key="tradeoffs-sweeps").value == [key]
+    stranger = shown("tradeoffs", sweep=key)
+    assert stranger.multiselect(key="tradeoffs-sweeps").value == [first.key]
+    offered = [len(each.multiselect(key="tradeoffs-sweeps").options) for each in (stranger, app)]
+    assert offered == [len(bundled(own_home)), len(bundled(own_home)) + 1]
 
 
 # -- uploads -----------------------------------------------------------------------------------------
