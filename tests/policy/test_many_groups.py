@@ -1,5 +1,6 @@
 """The kernel for any number of groups against HiGHS, its own proof, and itself under symmetries."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -236,7 +237,7 @@ def test_batches_equal_single_queries(seed, n_codes, delta):
     codes = rng.integers(0, n_codes, offsets[-1])
     scores = rng.integers(0, 5, offsets[-1]) + 0.3 * codes
     v, w = 1 / (2.0 + np.arange(30)), 1 / np.log2(2.0 + np.arange(30))
-    sizes = np.array([np.bincount(codes[a:b], minlength=n_codes) for a, b in zip(offsets, offsets[1:], strict=False)])
+    sizes = np.array([np.bincount(codes[a:b], minlength=n_codes) for a, b in pairwise(offsets)])
     mean = np.array([v[:n].mean() for n in lengths])[:, None]
     batch = Batch(scores, codes, offsets, sizes * (mean - delta), sizes * (mean + delta), v, w)
     chosen = np.array([7, 0, 3])
@@ -395,3 +396,17 @@ def test_out_of_reach_is_never_called_optimal():
     y = np.random.default_rng(6).normal(size=9)
     out = solve(single(y, codes, np.full(3, v[:3].sum()), np.full(3, np.inf), v, w))
     assert out.status[0] == 1
+
+
+def test_scores_on_a_grid_that_rounding_has_bent():
+    """Many multipliers are zero but for rounding here; taking their signs at face value once made the solver circle."""
+    n, n_codes = 54, 6
+    v = w = (n - np.arange(n)) / n
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        codes = rng.integers(0, n_codes, n)
+        y = 1e-6 * (rng.integers(0, 4, n) + 0.5 * codes) - 3
+        mixture = rng.dirichlet(np.ones(4))
+        center = mixture @ np.array([exposures(rng.permutation(n), codes, v, n_codes) for _ in mixture])
+        batch = single(y, codes, center - 0.05 * rng.random(n_codes), center + 0.05 * rng.random(n_codes), v, w)
+        check(batch, solve(batch))

@@ -67,7 +67,7 @@ _sum_jit = njit(
 
 
 @_jit
-def _tie_key(seed: int, query: int, item: int) -> int:
+def _tie_key(seed: int, query: int, item: int) -> np.uint64:
     """A number that looks random and depends on nothing but its arguments (splitmix64)."""
     x = np.uint64(seed) + np.uint64(query) * np.uint64(0xD1342543DE82EF95)
     for salt in (np.uint64(item), np.uint64(0)):
@@ -319,7 +319,8 @@ def _rotate(seat: Ints, n: int) -> bool:
 
 @_jit
 def _reduced_cost(row: Floats, utility: float, n_groups: int) -> float:
-    gain = utility - row[_ORIGIN, n_groups] - row[_LAM, n_groups]
+    """Reduced cost of the pattern at work."""
+    gain: float = utility - row[_ORIGIN, n_groups] - row[_LAM, n_groups]
     for g in range(n_groups):
         gain += row[_LAM, g] * (row[_EXPOSURE, g] - row[_ORIGIN, g])
     return gain
@@ -527,7 +528,9 @@ def _set_multipliers(
 
 @_jit
 def _clear_wrong_signs(row: Floats, n_groups: int) -> None:
-    """Multipliers that have the wrong sign for their bound, which is rounding once the pool is optimal, become zero."""
+    """Multipliers of the wrong sign for their bound become zero: at the optimum that is rounding, and the bound that
+    prices and multipliers prove holds for any of them.
+    """
     for g in range(n_groups):
         if not np.isnan(row[_RESTING, g]) and row[_LOWER, g] < row[_UPPER, g]:
             at_lower = row[_RESTING, g] == row[_LOWER, g] - row[_ORIGIN, g]
@@ -538,7 +541,7 @@ def _clear_wrong_signs(row: Floats, n_groups: int) -> None:
 @_sum_jit
 def _column_gain(row: Floats, columns: Floats, r: int, n_groups: int) -> float:
     """Reduced cost of a column."""
-    gain = columns[r, n_groups] - row[_LAM, n_groups]
+    gain: float = columns[r, n_groups] - row[_LAM, n_groups]
     for g in range(n_groups):
         gain += row[_LAM, g] * columns[r, g]
     return gain
@@ -582,10 +585,10 @@ def _stop(row: Floats, marks: Ints, n_groups: int, i: int, rate: float, slack: f
     if rate > 0.0:
         if row[_X, i] > high + slack:
             return np.inf
-        return low if row[_X, i] < low - slack else high
+        return float(low if row[_X, i] < low - slack else high)
     if row[_X, i] < low - slack:
         return np.inf
-    return high if row[_X, i] > high + slack else low
+    return float(high if row[_X, i] > high + slack else low)
 
 
 @_jit
@@ -634,7 +637,7 @@ def _pivot(
     start = 0.0
     if variable < n_groups:
         start = row[_RESTING, variable]
-        width = row[_UPPER, variable] - row[_LOWER, variable]
+        width: float = row[_UPPER, variable] - row[_LOWER, variable]
         if width < np.inf and step >= width:  # it reaches its other bound before anything stops it
             for i in range(n_groups + 1):
                 row[_X, i] -= sense * width * row[_ALPHA, i]
@@ -846,7 +849,6 @@ def _generate(
                 columns[r, -1] = 0.0
             _reset_basis(row, marks, columns, inverse, n_groups)
             continue
-        _clear_wrong_signs(row, n_groups)
         size = 1.0 + _size(row, n_groups)
         _merge(place, seat, row, marks, n, n_groups)
         _swap_neighbours(place, seat, row, n)
@@ -867,6 +869,7 @@ def _generate(
                         return False, np.inf
                     continue
                 if missed <= slack:
+                    _clear_wrong_signs(row, n_groups)
                     return True, _lagrangian_bound(place, row, marks, n, n_groups)
                 relaxations += 1
                 if relaxations > _RELAXATIONS:
