@@ -54,11 +54,9 @@ def _form(source: Loaded) -> None:
     st.subheader(f"On {markdown(source.title, 80)}", anchor=False)
     st.page_link(page_named("data"), label="Other data", icon=":material/table_view:")
     try:
-        given = _grids(source)
-    except SpofrError as error:
+        _estimate_and_start(source, _grids(source))
+    except SpofrError as error:  # told here, so that the jobs beside it stay on the screen
         st.error(markdown(error, 1000), icon=":material/error:")
-        return
-    _estimate_and_start(source, given)
 
 
 def _grids(source: Loaded) -> dict[str, Any]:
@@ -157,12 +155,7 @@ def _training(source: Loaded) -> dict[str, Any]:
 
 
 def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
-    lists = given.pop("lists")
-    try:
-        plan = _plan(source, lists, given)
-    except SpofrError as error:
-        st.error(markdown(error, 1000), icon=":material/error:")
-        return
+    plan = _plan(source, given.pop("lists"), given)
     begun = (plan.store / "store.json").exists()
     missing = missing_runs(plan.runs, RunStore(plan.store, create=False)) if begun else plan.runs
     already = len(plan.runs) - len(missing)

@@ -17,6 +17,7 @@ from dashboard.models import exact_curve, model_named
 from dashboard.runs import Sweep, bundled, results_of
 from dashboard.sources import UPLOAD, Loaded
 from dashboard.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
+from dashboard.uploads import Mapping, read_upload
 from spofr_core.data import read_dataset
 from spofr_core.errors import DataError
 from spofr_core.evaluation import audit, guarantees
@@ -305,6 +306,18 @@ def test_an_upload_is_written_for_its_job_and_read_back_the_same(own_home):
     same = data.query(int(one.query_ids[0]))
     assert np.array_equal(one.features, same.features)
     assert np.array_equal(one.relevance, same.relevance)
+
+
+def test_what_was_read_for_an_audit_is_read_again_with_its_features():
+    file = io.BytesIO(b"q,i,who,points,age,relevance\n1,a,x,3,20,1\n1,b,y,2,30,0\n2,c,x,1,40,0\n2,d,y,5,50,1\n")
+    file.name = "people.csv"
+    mapping = Mapping("q", "i", "points", False, "relevance", "column", ("who",), 2, "error")
+    found = read_upload(file, mapping, letor=False)
+    assert found.data.features is None
+    data = learnable(found)
+    assert data.feature_names == ("age",)
+    assert data.features[:, 0].tolist() == [20, 30, 40, 50]
+    assert np.array_equal(data.score, found.data.score)
 
 
 def test_an_upload_without_labels_or_features_says_what_it_needs(own_home):
