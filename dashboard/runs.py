@@ -7,6 +7,7 @@ import shutil
 import time
 import uuid
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -83,7 +84,7 @@ def _unpacked(archive: Path, place: Path) -> Sweep:
 
 def sweep_title(sweep: Sweep) -> str:
     """A sweep in a line: data, methods, how many of its runs are done, where it comes from."""
-    frame = results_of([sweep])
+    frame = _done(sweep)
     if frame.empty:
         return f"{_when(sweep)}: {counted(len(sweep.runs), 'run', 'runs')}, none done yet"
     names = " and ".join(sorted({name_text(name, 40) for name in frame["dataset"]}))
@@ -104,15 +105,34 @@ def results_of(chosen: list[Sweep]) -> pd.DataFrame:
     Data with the same name but other lists is told apart by its name. Of runs that differ in nothing but their training
     settings the first sweep's is kept.
     """
-    frames = []
-    for sweep in chosen:
-        frame = results(sweep.store, sweep.runs)
-        frame = frame[frame["status"] == "done"]
-        labels = {run: _data_label(sweep.store.get(run)) for run in frame["run"]}
-        frames.append(frame.assign(source=frame["dataset"], dataset=frame["run"].map(labels), sweep=sweep.key))
+    frames = [_done(sweep) for sweep in chosen]
     if not frames:
         return pd.DataFrame(columns=[*RESULT_COLUMNS, "source", "sweep"])
     return pd.concat(frames, ignore_index=True).drop_duplicates(SAME, ignore_index=True)
+
+
+def _done(sweep: Sweep) -> pd.DataFrame:
+    """The rows of a sweep's runs that are done; read again only when one of its runs has changed."""
+    return _read_done(sweep, sweep.key, str(sweep.store.root), _last_change(sweep))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _read_done(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> pd.DataFrame:
+    frame = results(_sweep.store, _sweep.runs)
+    frame = frame[frame["status"] == "done"]
+    labels = {run: _data_label(_sweep.store.get(run)) for run in frame["run"]}
+    return frame.assign(source=frame["dataset"], dataset=frame["run"].map(labels), sweep=key)
+
+
+def _last_change(sweep: Sweep) -> tuple[int, int]:
+    """How many runs have begun, and when one last said something; a bundled sweep has nothing more to say."""
+    if sweep.origin == "bundled":
+        return len(sweep.runs), 0
+    told = []
+    for run in sweep.runs:
+        with suppress(FileNotFoundError):  # Not begun yet, or removed.
+            told.append((sweep.store.folder(run) / "status.json").stat().st_mtime_ns)
+    return len(told), sum(told)
 
 
 def queries_of(chosen: list[Sweep], frame: pd.DataFrame, part: str) -> pd.DataFrame:
