@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard.home import home
 from dashboard.jobs import JobBoard
-from dashboard.runs import Sweep, results_of, sweep_of, sweep_title, sweeps
+from dashboard.runs import Sweep, results_of, state_of, sweep_of, sweep_title, sweeps
 from dashboard.state import choices, choose, follow
 from dashboard.visitor import visitor
 
@@ -19,12 +19,16 @@ _NAMES = {"dataset": "Data", "notion": "Notion", "groups": "Groups", "clicks": "
 
 @dataclass(frozen=True)
 class Picked:
-    """The chosen sweeps, all their runs that are done, and the runs of one setting."""
+    """The chosen sweeps, all their runs that are done, and the runs of one setting.
+
+    `key` is the same as long as `setting` is: what is computed from it can be remembered by it.
+    """
 
     sweeps: list[Sweep]
     runs: pd.DataFrame
     setting: pd.DataFrame
     where: dict[str, Any]
+    key: str
 
 
 def picked(page: str) -> Picked | None:
@@ -46,7 +50,7 @@ def picked(page: str) -> Picked | None:
         st.info("None of these runs is done yet. They appear here one by one.", icon=":material/hourglass_empty:")
         return None
     where = _setting(page, runs)
-    return Picked(chosen, runs, part_of(runs, where), where)
+    return Picked(chosen, runs, part_of(runs, where), where, f"{state_of(chosen)};{where}")
 
 
 def _current(offered: list[Sweep]) -> list[str]:

@@ -135,6 +135,11 @@ def _last_change(sweep: Sweep) -> tuple[int, int]:
     return len(told), sum(told)
 
 
+def state_of(chosen: list[Sweep]) -> str:
+    """Changes when a run of these sweeps says something; equal states have equal results."""
+    return ";".join(f"{sweep.key}:{sweep.store.root}:{_last_change(sweep)}" for sweep in chosen)
+
+
 def queries_of(chosen: list[Sweep], frame: pd.DataFrame, part: str) -> pd.DataFrame:
     """Per-query results of the runs of a `results_of` frame."""
     parts = []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from dashboard.charts import runs as charts
@@ -39,22 +42,50 @@ def page() -> None:
     with headline:
         st.title(markdown(head) + r"\.", anchor=False)
         st.markdown(markdown(rest))
-    points = grid_search(found.setting)
-    _models(points)
+    points = _analyses(found.setting, found.key).points
+    _models(points, found.key)
     _chosen_model(points)
     _curves(found)
     _by_setting(found)
+
+
+@dataclass(frozen=True)
+class Analyses:
+    """What the charts of a setting show; none of it depends on the delta on the screen."""
+
+    points: pd.DataFrame
+    curve: pd.DataFrame
+    asked: pd.DataFrame
+    cost: pd.DataFrame
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _analyses(_setting: pd.DataFrame, key: str) -> Analyses:
+    points, curve = grid_search(_setting), tradeoff(_setting)
+    if curve.empty:
+        return Analyses(points, curve, curve, curve)
+    return Analyses(points, curve, asked_and_achieved(_setting), price_of_fairness(_setting))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _grid(_points: pd.DataFrame, key: str, model: str) -> go.Figure:
+    return charts.grid(_points, model)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _curve_figures(_found: Analyses, key: str) -> tuple[go.Figure, go.Figure, go.Figure]:
+    return charts.tradeoff(_found.curve), charts.achieved(_found.asked), charts.price(_found.cost)
 
 
 def _to_training() -> None:
     st.page_link(page_named("train"), label="Train models", icon=":material/model_training:")
 
 
-def _models(points: pd.DataFrame) -> None:
+def _models(points: pd.DataFrame, key: str) -> None:
     cut = f" Drawn with {charts.MOST_MARKS:,} of {len(points):,} models." if len(points) > charts.MOST_MARKS else ""
     front = int((~points["dominated"]).sum())
     chart(
-        charts.grid(points, choices().model),
+        _grid(points, key, choices().model),
         "Every trained model",
         "Mean DCG against mean violation on test, a mark per trained model; the ideal DCG is dashed.",
         table=lambda: points,
@@ -121,7 +152,8 @@ def _without_training(model: Model) -> None:
 
 
 def _curves(found: Picked) -> None:
-    frame = tradeoff(found.setting)
+    analyses = _analyses(found.setting, found.key)
+    frame = analyses.curve
     if frame.empty:
         st.info(
             "None of these methods can be asked for a delta: there is no curve over delta to draw. "
@@ -129,28 +161,29 @@ def _curves(found: Picked) -> None:
             icon=":material/info:",
         )
         return
+    by_delta, achieved, price = _curve_figures(analyses, found.key)
     ideal = number(float(frame["ideal_dcg"].mean()))
     left, right = st.columns(2, gap="large")
     with left:
         chart(
-            charts.tradeoff(frame),
+            by_delta,
             "DCG against the delta asked for",
             "Mean test DCG against delta, a curve per method with its band over seeds.",
             table=lambda: frame,
             note=f"{BAND} The ideal DCG of these lists, without any condition, is {ideal}.",
         )
     with right:
-        asked = asked_and_achieved(found.setting)
+        asked = analyses.asked
         chart(
-            charts.achieved(asked),
+            achieved,
             "Asked for against achieved",
             "Largest and mean violation over the test queries against the delta asked for; the diagonal is delta.",
             table=lambda: asked,
             note=_held(asked),
         )
-    cost = price_of_fairness(found.setting)
+    cost = analyses.cost
     chart(
-        charts.price(cost),
+        price,
         "The price of a delta",
         "Share of DCG lost against the largest delta of the grid.",
         table=lambda: cost,
