@@ -16,8 +16,8 @@ NEUTRAL = "#7d8896"
 BAND = "rgba(38, 120, 184, 0.15)"
 FAINT = "rgba(125, 136, 150, 0.3)"
 CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False}
-MOST_POINTS = 2000
-"""Longest line that is sent to a browser; curves with more steps are thinned, and say so."""
+MOST_POINTS = 600
+"""Longest line that is sent to a browser, about a point per pixel; curves with more steps are thinned, and say so."""
 MOST_GROUPS = 12
 """Most groups that a chart shows; the table under it has them all."""
 

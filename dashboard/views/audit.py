@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
+from dashboard.charts.base import MOST_POINTS
 from dashboard.charts.shares import is_thinned
 from dashboard.compute import Repaired, audited, fairness_of, repaired
 from dashboard.elements import chart, table, told
@@ -95,7 +96,7 @@ def _evidence(result: AuditResult) -> None:
             "How many queries hold delta, whatever delta is",
             f"Share of judged queries that hold delta, as a step function of delta; {held} at delta {number(delta)}.",
             table=result.fair_share,
-            note="Band: 95 % Wilson interval." + (" Drawn with 2,000 of its steps." if is_thinned(result) else ""),
+            note="Band: 95 % Wilson interval." + (f" Drawn with {MOST_POINTS} of its steps." if is_thinned(result) else ""),
         )
     with right:
         chart(
