@@ -96,7 +96,8 @@ def _evidence(result: AuditResult) -> None:
             "How many queries hold delta, whatever delta is",
             f"Share of judged queries that hold delta, as a step function of delta; {held} at delta {number(delta)}.",
             table=result.fair_share,
-            note="Band: 95 % Wilson interval." + (f" Drawn with {MOST_POINTS} of its steps." if is_thinned(result) else ""),
+            note="Band: 95 % Wilson interval."
+            + (f" Drawn with {MOST_POINTS} of its steps." if is_thinned(result) else ""),
         )
     with right:
         chart(
