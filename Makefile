@@ -34,7 +34,8 @@ $(STAMP): requirements.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Could not create $(VENV): on Debian and Ubuntu, install python3-venv."; exit 1; }
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --editable .
-	@echo "Compiling the solver (once)"; $(BIN)/python -m spofr_core.warmup
+	@find spofr_core -name "*.nb[ci]" -delete # compiled kernels of an older checkout
+	@echo "Compiling the solver (once, about a minute)"; $(BIN)/python -m spofr_core.warmup
 	@touch $@
 
 clean:
