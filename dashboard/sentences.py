@@ -21,8 +21,10 @@ def matched(frame: pd.DataFrame, level: float) -> tuple[str, str]:
         return f"No model has a mean violation of {number(level)} or less", ""
     best = there.iloc[0]
     head = f"{_name(best['method'], start=True)} has the highest DCG at a mean violation of {number(level)} or less"
-    told = [f"{_name(row['method'])} {number(row['dcg'])}" for row in there.to_dict("records")]
+    told = [f"{_name(row['method'])} {number(row['dcg'], 4)}" for row in there.to_dict("records")]
     rest = f"Best setting of each method, mean over {counted(int(best['n']), 'seed', 'seeds')}: {', '.join(told)}."
+    if len(there) > 1:
+        rest += " Differences smaller than the bands over seeds below are no finding."
     if missing:
         rest += f" {listed(missing, start=True)} {'do' if len(missing) > 1 else 'does'} not get there."
     return head, rest

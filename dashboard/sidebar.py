@@ -53,6 +53,7 @@ def _source(loaded: Loaded) -> None:
         st.caption(f"Data: {markdown(loaded.title)}")
         return
     st.caption(markdown(loaded.title))
+    st.caption("An audit of the plain sort. The policies that hold delta are its repair, and on the Policy page.")
     st.button(
         "Leave this model", icon=":material/close:", key="leave-model", on_click=lambda: choose(model="", query="")
     )

@@ -92,7 +92,7 @@ def _of_model(run: str) -> Loaded | None:
         choose(model="")
         st.toast(f"{why} Here is the data itself.", icon=":material/info:")
         return None
-    return Loaded(MODEL, f"Scores of {model.title}, test part", model.data, model.python)
+    return Loaded(MODEL, f"Sorted by the scores of {model.title}, test part", model.data, model.python)
 
 
 def loaded_data() -> Loaded:
