@@ -90,7 +90,7 @@ def _of_model(run: str) -> Loaded | None:
         model, why = None, f"The model cannot be used: {markdown(error, 1000)}"
     if model is None:
         choose(model="")
-        st.toast(f"{why} Here is the data itself.", icon=":material/info:")
+        st.toast(f"{why} Here is the data itself.", icon=":material/info:", duration="infinite")
         return None
     return Loaded(MODEL, f"Sorted by the scores of {model.title}, test part", model.data, model.python)
 
@@ -107,7 +107,9 @@ def loaded_data() -> Loaded:
             if wanted == UPLOAD
             else "data that is not here"
         )
-        st.toast(f"The link speaks of {lost}. Here is a bundled sample instead.", icon=":material/info:")
+        st.toast(
+            f"The link speaks of {lost}. Here is a bundled sample instead.", icon=":material/info:", duration="infinite"
+        )
         return loaded_data()
     groups = SAMPLES[wanted].groups
     return load_bundled(wanted, choices().groups if choices().groups in groups else next(iter(groups)))

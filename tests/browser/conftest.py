@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser import pages, server
+
+expect.set_options(timeout=60_000)  # milliseconds: a loaded machine takes its time
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,21 @@
+"""What every test relies on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+# A loaded machine takes its time; what is tested is the answer.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """Give the main module back: Streamlit puts its script there, and spawned processes would run that script again."""
+    before = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = before
