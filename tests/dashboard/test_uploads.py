@@ -59,7 +59,7 @@ def test_a_good_file_is_guessed_and_audited():
     ("name", "content"),
     [
         ("t.tsv", GOOD.replace(",", "\t").encode()),
-        ("t.csv.gz", gzip.compress(GOOD.encode())),
+        ("t.csv.gz", gzip.compress(GOOD.encode(), mtime=0)),
         ("bom.csv", b"\xef\xbb\xbf" + GOOD.encode()),
     ],
 )
@@ -131,7 +131,7 @@ BAD = {
     "negative.csv": b"query,item,group,score,relevance\nq,i,a,1,-1\nq,j,b,2,0\n",
     "text.csv": b"query,item,group,score\nq,i,a,high\nq,j,b,low\n",
     "many.csv": b"query,item,group,score\n" + b"".join(b"q,%d,g%d,1\n" % (k, k) for k in range(10_000)),
-    "cut.csv.gz": gzip.compress(GOOD.encode())[:60],
+    "cut.csv.gz": gzip.compress(GOOD.encode(), mtime=0)[:60],
     "picture.csv": b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
     "pickle.csv": b"\x80\x04\x95" + bytes(200),
     "latin.csv": b"query,item,group,score\nq,i,caf\xe9,1\nq,j,b,2\n",
