@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from typing import Any
 
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from spofr_core.learning.lists import Batch, Lists
 from spofr_core.learning.losses import DirectLoss, State
 from spofr_core.policy import PreparedLists, WeightSolver
-from spofr_core.policy.threads import threads_for
 
 FloatArray = NDArray[np.float64]
 
@@ -130,8 +128,9 @@ class SPOPlus(ProgrammeLoss):
         seed: int = 0,
     ) -> None:
         super().__init__(estimates)
-        self._solver = BatchSolver(programme, seed)
-        self._by_scores = BatchSolver(programme, seed) if ties == "scores" else None
+        self._seed = seed
+        self._solver = WeightSolver(programme)
+        self._by_scores = WeightSolver(programme) if ties == "scores" else None
         self._labels = lists.labels.numpy().astype(np.float64)
         if self._link:
             self._labels *= np.repeat(lists.lengths / lists.label_totals, lists.lengths)
@@ -141,13 +140,14 @@ class SPOPlus(ProgrammeLoss):
     def of_estimates(self, estimates: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
         """Sum over the lists of the batch, and a subgradient."""
         labels = self._rows.take(self._labels, batch)
-        worth = self._solver(2.0 * estimates - labels, batch)
+        worth = self._solver(2.0 * estimates - labels, seed=self._seed, queries=batch.queries)
         return spo_plus(estimates, labels, worth, self._ideal_of(estimates, labels, batch))
 
     def _ideal_of(self, scores: FloatArray, labels: FloatArray, batch: Batch) -> FloatArray:
         if self._by_scores is None:
             return self._rows.take(self._ideal, batch)
-        return self._by_scores(tie_broken(labels, scores, batch.offsets), batch)
+        broken = tie_broken(labels, scores, batch.offsets)
+        return self._by_scores(broken, seed=self._seed, queries=batch.queries)
 
     def state(self) -> State:
         """Where the solvers start from."""
@@ -195,7 +195,8 @@ class FenchelYoung(ProgrammeLoss):
         seed: int = 0,
     ) -> None:
         super().__init__(estimates)
-        self._solver = BatchSolver(programme, seed)
+        self._seed = seed
+        self._solver = WeightSolver(programme)
         self._sigma, self._draws = sigma, draws
         self._rng = np.random.default_rng(seed)
         self._rows = RowsOfBatch(lists)
@@ -220,7 +221,7 @@ class FenchelYoung(ProgrammeLoss):
         value, gradient = -float(estimates @ target), -target
         for _ in range(self._draws):
             perturbed = self._rng.standard_normal(len(estimates), dtype=np.float32) * self._sigma + estimates
-            worth = self._solver(perturbed, batch)
+            worth = self._solver(perturbed, seed=self._seed, queries=batch.queries)
             if weight is not None:
                 worth *= weight
             value += float(perturbed @ worth) / self._draws
@@ -261,29 +262,7 @@ class RowsOfBatch:
         return np.asarray(flat[np.arange(batch.offsets[-1]) + shift])
 
 
-class BatchSolver:
-    """Pi w of the lists of a batch, for the scores of each step."""
-
-    def __init__(self, programme: PreparedLists, seed: int) -> None:
-        self._solver = WeightSolver(programme)
-        self._seed = seed
-        self._easy = bool(np.all(programme.n_present <= 2))
-
-    def __call__(self, scores: FloatArray, batch: Batch) -> FloatArray:
-        """Solve; a batch that one thread solves in less than a millisecond stays on one."""
-        with threads_for(len(scores) if self._easy else sys.maxsize, enough=20_000):
-            return self._solver(scores, seed=self._seed, queries=batch.queries)
-
-    def state(self) -> State:
-        """Where the next solution starts from."""
-        return self._solver.state()
-
-    def restore(self, state: State) -> None:
-        """Continue from `state`."""
-        self._solver.restore(state)
-
-
-def _solver_state(solvers: dict[str, BatchSolver | None]) -> State:
+def _solver_state(solvers: dict[str, WeightSolver | None]) -> State:
     return {
         f"{name}.{key}": array
         for name, solver in solvers.items()
@@ -292,7 +271,7 @@ def _solver_state(solvers: dict[str, BatchSolver | None]) -> State:
     }
 
 
-def _restore_solvers(solvers: dict[str, BatchSolver | None], state: State) -> None:
+def _restore_solvers(solvers: dict[str, WeightSolver | None], state: State) -> None:
     for name, solver in solvers.items():
         if solver is not None:
             prefix = f"{name}."

@@ -14,6 +14,7 @@ from spofr_core.errors import DataError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.exact import Workspace
 from spofr_core.policy.expectation import expectation
+from spofr_core.policy.kernels import two_groups
 from spofr_core.policy.programme import (
     FloatArray,
     IntArray,
@@ -26,6 +27,10 @@ from spofr_core.policy.programme import (
 
 if TYPE_CHECKING:
     from spofr_core.policy.glop import GlopSolver
+
+
+_SMALL = 20_000
+"""Items of two groups in so many that one thread needs a millisecond or two: less would not pay for waking others."""
 
 
 class WeightSolver:
@@ -48,6 +53,7 @@ class WeightSolver:
         self._lengths = np.diff(lists.offsets)
         same_length = len(lists) > 0 and bool(np.all(self._lengths == self._lengths[0]))
         self._width = int(self._lengths[0]) if same_length else None
+        self._by_merging = not lists.increasing and bool(np.all(lists.n_present <= 2))
 
     def rebind(self, lists: PreparedLists) -> None:
         """Solve under other bounds of the same lists (`PreparedLists.with_fairness`) from now on."""
@@ -75,6 +81,11 @@ class WeightSolver:
             self._solve(seed, None)
             return self._workspace.weight.copy()
         self._check(scores, queries)
+        if self._by_merging and len(scores) <= _SMALL:
+            weight, status = np.empty(len(scores)), np.empty(len(queries), np.int8)
+            self._solve_small(scores, queries, seed, weight, status)
+            if not status.any():
+                return weight
         if self._width is None:
             rows, _ = rows_of(self.lists.offsets, queries)
             self._scores[rows] = scores
@@ -107,6 +118,24 @@ class WeightSolver:
         for name, array in state.items():
             getattr(self._workspace, name)[...] = array
 
+    def _solve_small(
+        self, scores: FloatArray, queries: IntArray, seed: int, weight: FloatArray, status: npt.NDArray[np.int8]
+    ) -> None:
+        lists = self.lists
+        two_groups.weights(
+            np.ascontiguousarray(scores, dtype=np.float64),
+            lists.codes,
+            lists.offsets,
+            queries,
+            lists.lower,
+            lists.upper,
+            lists.v,
+            lists.w,
+            np.uint64(seed),
+            weight,
+            status,
+        )
+
     def _solve(self, seed: int, queries: IntArray | None) -> None:
         lists, workspace = self.lists, self._workspace
         if lists.increasing:
@@ -118,7 +147,7 @@ class WeightSolver:
         if self._glop is None:
             from spofr_core.policy.glop import GlopSolver
 
-            self._glop = GlopSolver()
+            self._glop = GlopSolver(after_exact=True)
         found = self._glop.solve_some(Programme(lists, self._scores, seed), unsolved)
         weight = expectation(found.rankings, found.probabilities, found.counts, lists.offsets, lists.w)
         rows, _ = rows_of(lists.offsets, unsolved)

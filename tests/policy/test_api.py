@@ -245,6 +245,32 @@ def test_training_path_equals_the_policies() -> None:
         solver(np.full(len(rows), np.nan), queries=batch)
 
 
+@given(seed=st.integers(0, 10**6), same_length=st.booleans())
+@settings(max_examples=40)
+def test_a_small_batch_of_two_groups_is_solved_as_the_whole_is(seed: int, same_length: bool) -> None:
+    """To the last bit, ties included: where a list stands in its batch decides nothing."""
+    rng = np.random.default_rng(seed)
+    lengths = np.full(12, 9) if same_length else rng.integers(1, 15, 12)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    groups, scores = rng.integers(0, 2, offsets[-1]), rng.integers(0, 4, offsets[-1]).astype(float)
+    lists = prepare(groups, offsets, Fairness(delta=rng.choice([0.0, 0.01, 0.1])))
+    whole = WeightSolver(lists)(scores, seed=3)
+    batch = rng.permutation(12)[:5]
+    rows = np.concatenate([np.arange(offsets[q], offsets[q + 1]) for q in batch])
+    np.testing.assert_array_equal(WeightSolver(lists)(scores[rows], seed=3, queries=batch), whole[rows])
+
+
+def test_a_batch_that_the_merging_gives_up_goes_to_glop(monkeypatch: pytest.MonkeyPatch) -> None:
+    from spofr_core.policy.kernels import two_groups
+
+    groups, offsets, scores = np.array([0, 1, 0, 1]), np.array([0, 4]), np.array([3.0, 1.0, 2.0, 0.5])
+    lists = prepare(groups, offsets, Fairness(delta=0.0))
+    expected = solve_weights(scores, lists)
+    for kernel in ("weights", "solve"):
+        monkeypatch.setattr(two_groups, kernel, lambda *arrays: arrays[-1].fill(1))
+    assert_allclose(WeightSolver(lists)(scores, queries=np.array([0])), expected, atol=1e-9)
+
+
 def test_increasing_vectors_in_training_go_to_glop() -> None:
     groups, offsets = np.array([0, 1, 0, 1, 1]), [0, 5]
     scores = np.array([3.0, 1.0, 2.0, 5.0, 4.0])

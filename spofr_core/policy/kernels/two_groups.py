@@ -342,17 +342,17 @@ def _write(chain, probability, ranking, one, two, n, start, w, item, chains, ran
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _solve_query(
-    q, scores, codes, offsets, lower, upper, v, w, sums, seed, rankings, probabilities, counts, multipliers,
+    q, name, scores, codes, offsets, lower, upper, v, w, sums, seed, rankings, probabilities, counts, multipliers,
     weight, bound, status, y, item, total, tie, steps, chains, values, spare_keys, spare_items, ranks,
 ):  # fmt: skip
-    """Solve one query: the plain sort if it holds the bounds, else the cheapest mixture that does."""
+    """Solve query `q`, whose ties `name` decides: the plain sort if it holds the bounds, else the best mixture."""
     start, n = offsets[q], offsets[q + 1] - offsets[q]
     for g in range(multipliers.shape[1]):
         multipliers[q, g] = 0.0
     n_0, code, other, least, spread = _split(scores, codes, start, n, y, item)
-    _sort_group(0, n_0, y, item, total, tie, seed, q, spare_keys, spare_items, ranks)
-    _sort_group(1, n - n_0, y, item, total, tie, seed, q, spare_keys, spare_items, ranks)
-    f, e, size = _plain_sort(n, y, item, total, steps, chains, seed, q)
+    _sort_group(0, n_0, y, item, total, tie, seed, name, spare_keys, spare_items, ranks)
+    _sort_group(1, n - n_0, y, item, total, tie, seed, name, spare_keys, spare_items, ranks)
+    f, e, size = _plain_sort(n, y, item, total, steps, chains, seed, name)
 
     one, theta, lam, best, proved = 0, 1.0, 0.0, f, True
     if n_0 < n:
@@ -393,11 +393,8 @@ def _solve_query(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve_share(
-    share, shares, scores, codes, offsets, queries, lower, upper, v, w, seed, rankings, probabilities,
-    counts, multipliers, weight, bound, status,
-):  # fmt: skip
-    """Solve every `shares`-th block of queries in memory that is allocated once."""
+def _steps_down(v, w):
+    """Prefix sums of v and w, and what each place is worth more than the next: rows of `sums` and `steps`."""
     m = len(v) + 3
     sums, steps = np.zeros((2, m)), np.zeros((3, m))
     for j in range(len(v)):
@@ -407,16 +404,64 @@ def _solve_share(
         steps[_DV, j], steps[_DW, j] = dv, dw
         if dv > 0.0:
             steps[_RATIO, j] = dv / dw if dv < _STEEP * dw else _STEEP
+    return sums, steps
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _solve_some(
+    first, stop, stride, names, queries, scores, codes, offsets, lower, upper, v, w, seed, rankings, probabilities,
+    counts, multipliers, weight, bound, status,
+):  # fmt: skip
+    """Solve blocks of `queries`, `stride` apart, in memory that is allocated once."""
+    m = len(v) + 3
+    sums, steps = _steps_down(v, w)
     y, total, tie, values = np.empty((2, m)), np.empty((2, m)), np.empty((2, m)), np.empty((2, m))
     item, chains = np.empty((2, m), np.int32), np.empty((7, m), np.int32)
     spare_keys, spare_items, ranks = np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32)
-    for block in range(share * _BLOCK, len(queries), shares * _BLOCK):
-        for i in range(block, min(block + _BLOCK, len(queries))):
+    for block in range(first, stop, stride):
+        for i in range(block, min(block + _BLOCK, stop)):
             _solve_query(
-                queries[i], scores, codes, offsets, lower, upper, v, w, sums, seed, rankings, probabilities,
+                queries[i], names[i], scores, codes, offsets, lower, upper, v, w, sums, seed, rankings, probabilities,
                 counts, multipliers, weight, bound, status, y, item, total, tie, steps, chains, values,
                 spare_keys, spare_items, ranks,
             )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def weights(
+    scores: NDArray[np.float64],
+    codes: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    queries: NDArray[np.int64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    v: NDArray[np.float64],
+    w: NDArray[np.float64],
+    seed: np.uint64,
+    weight: NDArray[np.float64],
+    status: NDArray[np.int8],
+) -> None:
+    """What `solve` writes to `weight` and `status`, for a small batch on one thread and in memory of the batch's size.
+
+    The arrays of a training set are far apart in memory; to touch them once, in the order of the batch, is half of
+    what a small batch costs. `scores`, `weight` and `status` are those of the lists in `queries`, in that order; the
+    rest belongs to all lists.
+    """
+    k = len(queries)
+    starts, lows, highs = np.zeros(k + 1, np.int64), np.empty((k, lower.shape[1])), np.empty((k, lower.shape[1]))
+    near = np.empty(len(scores), np.int32)
+    for i in range(k):
+        start, n = offsets[queries[i]], offsets[queries[i] + 1] - offsets[queries[i]]
+        starts[i + 1] = starts[i] + n
+        for j in range(n):
+            near[starts[i] + j] = codes[start + j]
+        for g in range(lower.shape[1]):
+            lows[i, g], highs[i, g] = lower[queries[i], g], upper[queries[i], g]
+    _solve_some(
+        0, k, _BLOCK, queries, np.arange(k), scores, near, starts, lows, highs, v, w, seed,
+        np.empty((0, 0), np.int32), np.empty((k, 2)), np.empty(k, np.int32), np.empty((k, lower.shape[1])),
+        weight, np.empty(k), status,
+    )  # fmt: skip
 
 
 @njit(parallel=True, cache=True, nogil=True, error_model="numpy")
@@ -473,13 +518,15 @@ def solve(
     """
     shares = min(_SHARES, (len(queries) + _BLOCK - 1) // _BLOCK)
     for share in prange(shares):
-        _solve_share(
-            share,
-            shares,
+        _solve_some(
+            share * _BLOCK,
+            len(queries),
+            shares * _BLOCK,
+            queries,
+            queries,
             scores,
             codes,
             offsets,
-            queries,
             lower,
             upper,
             v,
