@@ -9,10 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
-from dashboard.charts.base import CONFIG
+from dashboard.charts.base import CONFIG, Drawing
 from dashboard.text import markdown
 from spofr_core.data import write_csv
 from spofr_core.errors import SpofrError
@@ -22,7 +21,7 @@ MOST_ROWS = 5000
 
 
 def chart(
-    figure: go.Figure,
+    figure: Drawing,
     title: str,
     described: str,
     *,

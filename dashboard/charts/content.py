@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
-from dashboard.charts.base import ACCENT, MOST_GROUPS, bars, figure, group_axis
+from dashboard.charts.base import ACCENT, MOST_GROUPS, Drawing, bars, figure, group_axis
 from dashboard.charts.exposure import group_labels
 from spofr_core.data import RankingDataset
 from spofr_core.reporting import group_styles, number
@@ -13,7 +12,7 @@ from spofr_core.reporting import group_styles, number
 MOST_BARS = 60
 
 
-def group_counts(data: RankingDataset) -> go.Figure:
+def group_counts(data: RankingDataset) -> Drawing:
     """Items of each group, with the mean relevance where labels are known; the largest groups if there are many."""
     sizes = data.group_sizes
     largest = sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS]
@@ -41,7 +40,7 @@ def _counted(data: RankingDataset, name: str) -> str:
     return f"<b>{size:,}</b>  mean relevance {number(float(data.relevance[mine].mean()))}"
 
 
-def list_lengths(data: RankingDataset) -> go.Figure:
+def list_lengths(data: RankingDataset) -> Drawing:
     """Queries by list length, in at most 60 bars."""
     lengths = data.list_lengths
     low, high = int(lengths.min(initial=1 << 60)), int(lengths.max(initial=1))

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from dashboard.charts.base import ACCENT, FAINT, MOST_GROUPS, WARNING, bars, figure, group_axis, note, rule
+from dashboard.charts.base import ACCENT, FAINT, MOST_GROUPS, WARNING, Drawing, bars, figure, group_axis, note, rule
 from dashboard.text import plot
 from spofr_core.evaluation import TOLERANCE, AuditResult
 from spofr_core.reporting import group_styles, number
@@ -39,7 +38,7 @@ def overall_exposure(summary: Mapping[str, Any]) -> float:
     return sum(group["items"] * (group["exposure_mean"] or 0.0) for group in groups) / max(items, 1)
 
 
-def exposure_by_group(summary: Mapping[str, Any]) -> go.Figure:
+def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     """Mean exposure per item of each group as bars, against the mean over all items."""
     names = [name for name in shown_groups(summary) if summary["groups"][name]["exposure_mean"] is not None]
     styles = group_styles(list(summary["groups"]))
@@ -68,7 +67,7 @@ def against(value: float, mean: float) -> str:
     return "at the mean" if change == 0 else f"{abs(change)} % {'above' if change > 0 else 'below'}"
 
 
-def bounds_shares(result: AuditResult) -> go.Figure:
+def bounds_shares(result: AuditResult) -> Drawing:
     """For each group, the share of judged queries in which its exposure is below, within and above its bounds."""
     summary, table = result.summary, result.table
     names = shown_groups(summary)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.charts.base import ACCENT, FAINT, WARNING, Trace, figure, group_axis, note, rule
+from dashboard.charts.base import ACCENT, FAINT, WARNING, Drawing, Trace, figure, group_axis, note, rule
 from dashboard.charts.exposure import group_labels
 from dashboard.text import plot
 from spofr_core.policy import Policy
@@ -25,7 +24,7 @@ EXPECTED = "#12936c"
 Compared = Sequence[tuple[str, Policy]]
 
 
-def lottery(policy: Policy, all_groups: Sequence[str]) -> go.Figure:
+def lottery(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     """The rankings of the lottery as columns of items, most probable first, after the plain sort by score."""
     shown = min(len(policy.scores), MOST_POSITIONS)
     order = np.argsort(-policy.probabilities, kind="stable")
@@ -90,7 +89,7 @@ def corner(policy: Policy, items: NDArray[Any], positions: int) -> NDArray[np.fl
     return part
 
 
-def heat_map(policy: Policy, all_groups: Sequence[str]) -> go.Figure:
+def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     """Probability of each item at each position; items from the highest score down."""
     shown = min(len(policy.scores), MOST_CELLS)
     order = by_score(policy)[:shown]
@@ -129,7 +128,7 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> go.Figure:
     )
 
 
-def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], all_groups: Sequence[str]) -> go.Figure:
+def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], all_groups: Sequence[str]) -> Drawing:
     """Mean exposure of each group against its bounds: sorted by score, and under each of the given policies."""
     names = [name for name in all_groups if name in compared[0][1].group_exposure]
     labels = dict(zip(names, group_labels(names, all_groups), strict=True))
@@ -181,7 +180,7 @@ def _row(
 
 def sampled_histogram(
     values: NDArray[np.float64], weights: NDArray[np.float64], expected: float, delta: float
-) -> go.Figure:
+) -> Drawing:
     """Largest violation of what readers really see, against that of the policy in expectation, and delta."""
     top = max(float(values.max(initial=0.0)), delta, expected, 1e-9) * 1.05
     edges = np.linspace(0, top, 41)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dashboard.charts.base import FAINT, NEUTRAL, Trace, axis, figure, note, rule
+from dashboard.charts.base import FAINT, NEUTRAL, Drawing, Trace, axis, figure, note, rule
 from dashboard.text import plot
 from spofr_core.experiments import (
     METHOD_COLORS,
@@ -27,7 +27,7 @@ _INK = "#444"
 """What the figures draw reference lines with; it cannot be seen on a dark page."""
 
 
-def grid(points: pd.DataFrame, selected: str = "") -> go.Figure:
+def grid(points: pd.DataFrame, selected: str = "") -> Drawing:
     """Every model by violation and DCG; the chosen one has a ring around it."""
     shown = thinned(points)
     traces = _traces(grid_figure(shown))
@@ -76,18 +76,18 @@ def _ring(model: pd.Series) -> Trace:
     }
 
 
-def tradeoff(frame: pd.DataFrame, by: str = "method") -> go.Figure:
+def tradeoff(frame: pd.DataFrame, by: str = "method") -> Drawing:
     """DCG against the delta asked for, a curve per value of `by`. The ideal lies far above and is told in words."""
     traces = [trace for trace in _traces(tradeoff_figure(frame, by)) if trace.get("name") != _IDEAL]
     return _curves(traces, x="delta asked for", y="mean DCG on test")
 
 
-def price(frame: pd.DataFrame) -> go.Figure:
+def price(frame: pd.DataFrame) -> Drawing:
     """Share of DCG that a delta costs."""
     return _curves(_traces(price_figure(frame)), x="delta asked for", y="share of DCG lost", tickformat=".1%")
 
 
-def achieved(frame: pd.DataFrame) -> go.Figure:
+def achieved(frame: pd.DataFrame) -> Drawing:
     """What was asked for against what was achieved."""
     traces = _traces(achieved_figure(frame))
     for trace in traces:
@@ -95,7 +95,7 @@ def achieved(frame: pd.DataFrame) -> go.Figure:
     return _curves(traces, x="delta asked for", y="violation on test")
 
 
-def exact(frame: pd.DataFrame, delta: float, name: str) -> go.Figure:
+def exact(frame: pd.DataFrame, delta: float, name: str) -> Drawing:
     """One model at every delta, with the delta of the page marked."""
     traces = _traces(exact_figure(frame))
     for trace in traces:
@@ -106,7 +106,7 @@ def exact(frame: pd.DataFrame, delta: float, name: str) -> go.Figure:
     return _curves(traces, x="delta", y="mean DCG on test", legend=False, **marks)
 
 
-def guarantee(frame: pd.DataFrame, guaranteed: set[str]) -> go.Figure:
+def guarantee(frame: pd.DataFrame, guaranteed: set[str]) -> Drawing:
     """Bars of DCG: for each delta the levels side by side, in each a bar per method.
 
     A cross stands where no model qualifies, and pointing at it says how far the method got; hatched bars were chosen on
@@ -156,7 +156,7 @@ def _bars(part: pd.DataFrame, method: str, *, promises: bool) -> Trace:
     }
 
 
-def _curves(traces: list[Trace], *, x: str, y: str, legend: bool = True, **more: Any) -> go.Figure:
+def _curves(traces: list[Trace], *, x: str, y: str, legend: bool = True, **more: Any) -> Drawing:
     settings = {"tickformat": more.pop("tickformat")} if "tickformat" in more else {}
     for trace in traces:
         if trace.get("name") and "hovertemplate" not in trace:
@@ -182,7 +182,7 @@ def _traces(drawn: go.Figure) -> list[Trace]:
     return list(traces)
 
 
-def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]]) -> go.Figure:
+def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]]) -> Drawing:
     """Validation DCG above, mean validation violation below, step by step, a line per run.
 
     Each history is the name of a run, its colour, its shape, and its validations.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
-from dashboard.charts.base import ACCENT, BAND, MOST_POINTS, Trace, figure, note, rule
+from dashboard.charts.base import ACCENT, BAND, MOST_POINTS, Drawing, Trace, figure, note, rule
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import number, percent
 
 
-def share_curve(result: AuditResult, delta: float) -> go.Figure:
+def share_curve(result: AuditResult, delta: float) -> Drawing:
     """Share of judged queries that hold delta, against delta, with its 95 % band and the chosen delta marked."""
     x, share, lower, upper = _steps(result)
     right = max(result.summary["range"]["largest"], delta, 1e-9) * 1.02

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
 from dashboard.charts.base import MOST_POINTS
@@ -35,8 +36,12 @@ def page() -> None:
         _counted_apart(result)
         return
     _numbers(result)
-    _evidence(result)
-    _repair(source, result)
+    beside = _held(result)
+    further, repair = st.container(), st.container()
+    # The browser draws together what it is told together: it draws what moves with delta while the lists are solved.
+    with repair:
+        _repair(source, result)
+    _evidence(result, beside, further)
     _worst(result)
     _counted_apart(result)
 
@@ -86,7 +91,8 @@ def _numbers(result: AuditResult) -> None:
             st.caption(more)
 
 
-def _evidence(result: AuditResult) -> None:
+def _held(result: AuditResult) -> DeltaGenerator:
+    """The curve that delta moves along; returns the place beside it."""
     delta = choices().delta
     left, right = st.columns(2, gap="large")
     with left:
@@ -99,20 +105,25 @@ def _evidence(result: AuditResult) -> None:
             note="Band: 95 % Wilson interval."
             + (f" Drawn with {MOST_POINTS} of its steps." if is_thinned(result) else ""),
         )
-    with right:
+    return right
+
+
+def _evidence(result: AuditResult, beside: DeltaGenerator, further: DeltaGenerator) -> None:
+    with beside:
         chart(
             bounds_shares(result),
             "Which groups are outside their bounds",
             "Share of judged queries in which each group's exposure is below, within and above its bounds.",
             table=lambda: _bounds_table(result),
         )
-    chart(
-        violation_histograms(result, delta),
-        "How far, and in whose favour",
-        "Histogram over queries of each group's signed violation; within delta is shaded.",
-        table=lambda: _violation_table(result),
-        note="Shaded: within delta. Left of it a group gets too little exposure, right of it too much.",
-    )
+    with further:
+        chart(
+            violation_histograms(result, choices().delta),
+            "How far, and in whose favour",
+            "Histogram over queries of each group's signed violation; within delta is shaded.",
+            table=lambda: _violation_table(result),
+            note="Shaded: within delta. Left of it a group gets too little exposure, right of it too much.",
+        )
 
 
 def _worst(result: AuditResult) -> None:

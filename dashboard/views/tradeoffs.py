@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from dashboard.charts import runs as charts
+from dashboard.charts.base import Drawing
 from dashboard.elements import chart, told
 from dashboard.models import Model, exact_curve, model_named, run_title
 from dashboard.navigation import page_named
@@ -68,12 +68,12 @@ def _analyses(_setting: pd.DataFrame, key: str) -> Analyses:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _grid(_points: pd.DataFrame, key: str, model: str) -> go.Figure:
+def _grid(_points: pd.DataFrame, key: str, model: str) -> Drawing:
     return charts.grid(_points, model)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _curve_figures(_found: Analyses, key: str) -> tuple[go.Figure, go.Figure, go.Figure]:
+def _curve_figures(_found: Analyses, key: str) -> tuple[Drawing, Drawing, Drawing]:
     return charts.tradeoff(_found.curve), charts.achieved(_found.asked), charts.price(_found.cost)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+
 import numpy as np
 import pytest
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
-from dashboard.charts.base import MOST_POINTS
+from dashboard.charts.base import MOST_POINTS, Drawing
 from dashboard.charts.content import group_counts, list_lengths
 from dashboard.charts.policy import corner, exposure_in_bounds, heat_map, lottery, sampled_histogram
 from dashboard.charts.shares import is_thinned
@@ -25,17 +27,17 @@ def result():
 
 
 def test_exposure_bars_are_the_means_of_the_summary(result):
-    bar = exposure_by_group(result.summary).data[0]
+    bar = exposure_by_group(result.summary).checked().data[0]
     groups = result.summary["groups"]
     assert list(bar.x) == [group["exposure_mean"] for group in groups.values()]
     assert list(bar.marker.color) == [style.colour for style in group_styles(list(groups)).values()]
     items = np.array([group["items"] for group in groups.values()])
-    mean = exposure_by_group(result.summary).layout.shapes[0].x0
+    mean = exposure_by_group(result.summary).checked().layout.shapes[0].x0
     assert mean == pytest.approx(np.array(bar.x) @ items / items.sum())
 
 
 def test_the_share_curve_is_exact_and_marks_delta(result):
-    fig = share_curve(result, 0.05)
+    fig = share_curve(result, 0.05).checked()
     curve, mark = fig.data[2], fig.data[3]
     steps = result.fair_share()
     assert np.allclose(curve.x[1:-1], steps["delta"])
@@ -51,13 +53,13 @@ def test_a_long_curve_is_thinned_but_keeps_its_ends_and_the_mark():
     scores = [rng.random(24) for _ in range(3000)]
     big = audit(dataset(scores, [rng.choice(["a", "b"], 24) for _ in scores]), Fairness(delta=0.05))
     assert is_thinned(big)
-    curve = share_curve(big, 0.05).data[2]
+    curve = share_curve(big, 0.05).checked().data[2]
     assert len(curve.x) <= MOST_POINTS + 2
     assert curve.y[-1] == pytest.approx(100)
 
 
 def test_shares_below_within_and_above_add_up(result):
-    below, within, above = (np.array(trace.x) for trace in bounds_shares(result).data)
+    below, within, above = (np.array(trace.x) for trace in bounds_shares(result).checked().data)
     assert np.allclose(below + within + above, 100)
     judged = result.queries[result.queries["applicable"]]
     for place, name in enumerate(result.summary["groups"]):
@@ -67,18 +69,41 @@ def test_shares_below_within_and_above_add_up(result):
 
 
 def test_histograms_count_every_judged_query_of_a_group(result):
-    fig = violation_histograms(result, 0.05)
+    fig = violation_histograms(result, 0.05).checked()
     judged = result.queries[result.queries["applicable"]]
     for trace, name in zip(fig.data, result.summary["groups"], strict=True):
         assert sum(trace.y) == (judged["group"] == name).sum()
     assert (fig.layout.shapes[0].x0, fig.layout.shapes[0].x1) == (-0.05, 0.05)
 
 
+def test_an_outline_of_a_histogram_has_its_steps_at_the_edges_of_the_bins(result):
+    trace = violation_histograms(result, 0.05).checked().data[0]
+    x, y = np.array(trace.x), np.array(trace.y)
+    edges = (x[:-1] + x[1:]) / 2  # where a line of the shape hvh rises and falls
+    judged = result.queries[
+        result.queries["applicable"] & (result.queries["group"] == next(iter(result.summary["groups"])))
+    ]
+    assert trace.line.shape == "hvh"
+    assert list(y[1:-1]) == list(np.histogram(judged["violation"], edges)[0])
+    assert (y[0], y[-1]) == (0, 0)
+
+
+def test_what_is_sent_is_what_was_drawn_in_the_theme_of_the_page(result):
+    drawn = share_curve(result, 0.05)
+    sent = drawn.to_dict()
+    curve = sent["data"][2]
+    assert np.allclose(np.frombuffer(b64decode(curve["y"]["bdata"]), "<f4"), drawn.spec["data"][2]["y"], atol=1e-5)
+    assert sent["layout"]["template"]["layout"]
+    cells = Drawing({"data": [{"z": np.arange(6.0).reshape(2, 3), "y": np.array(["a", "b"])}], "layout": {}}).to_dict()
+    assert cells["data"][0]["z"]["shape"] == "2, 3"
+    assert cells["data"][0]["y"] == ["a", "b"]
+
+
 def test_contents_of_a_dataset():
     data = random_dataset(2, n_queries=50)
-    assert list(group_counts(data).data[0].x) == list(data.group_sizes.values())
-    assert sum(list_lengths(data).data[0].y) == 50
-    spread = list_lengths(dataset([np.arange(n) for n in (1, 500)], ["a", "a" * 500])).data[0]
+    assert list(group_counts(data).checked().data[0].x) == list(data.group_sizes.values())
+    assert sum(list_lengths(data).checked().data[0].y) == 50
+    spread = list_lengths(dataset([np.arange(n) for n in (1, 500)], ["a", "a" * 500])).checked().data[0]
     assert len(spread.x) <= 60
     assert sum(spread.y) == 2
 
@@ -89,7 +114,7 @@ def policy():
 
 
 def test_the_lottery_shows_every_item_in_every_column(policy):
-    fig = lottery(policy, ("a", "b", "c"))
+    fig = lottery(policy, ("a", "b", "c")).checked()
     assert [trace.name for trace in fig.data] == ["a", "b"]
     columns = 1 + len(policy.probabilities)
     assert sum(len(trace.x) for trace in fig.data) == 5 * columns
@@ -102,7 +127,7 @@ def test_the_lottery_shows_every_item_in_every_column(policy):
 
 
 def test_the_heat_map_is_the_matrix_in_the_order_of_the_scores(policy):
-    cells = heat_map(policy, ("a", "b")).data[0]
+    cells = heat_map(policy, ("a", "b")).checked().data[0]
     assert np.allclose(np.nan_to_num(np.array(cells.z)), policy.matrix, atol=1e-9)
 
 
@@ -112,7 +137,7 @@ def test_a_corner_of_the_matrix_is_that_of_the_whole(policy):
 
 
 def test_bounds_and_marks(policy):
-    fig = exposure_in_bounds([("delta 0.01", policy)], {"a": 0.4, "b": 0.1}, ("a", "b"))
+    fig = exposure_in_bounds([("delta 0.01", policy)], {"a": 0.4, "b": 0.1}, ("a", "b")).checked()
     allowed = [trace for trace in fig.data if trace.name == "allowed"]
     assert [tuple(trace.x) for trace in allowed] == [policy.bounds["a"], policy.bounds["b"]]
     filled = [trace.x[0] for trace in fig.data if trace.name.startswith("policy")]
@@ -120,7 +145,7 @@ def test_bounds_and_marks(policy):
 
 
 def test_the_histogram_of_samples_keeps_all_the_weight():
-    fig = sampled_histogram(np.array([0.0, 0.1, 0.3]), np.array([0.5, 0.3, 0.2]), 0.05, 0.1)
+    fig = sampled_histogram(np.array([0.0, 0.1, 0.3]), np.array([0.5, 0.3, 0.2]), 0.05, 0.1).checked()
     assert sum(fig.data[0].y) == pytest.approx(100)
 
 
@@ -132,7 +157,7 @@ def test_names_from_the_data_are_text_in_every_figure():
         exposure_by_group(found.summary), bounds_shares(found), violation_histograms(found, 0.01), group_counts(data),
         lottery(policy, data.group_names), exposure_in_bounds([("d", policy)], policy.group_exposure, data.group_names),
     ]  # fmt: skip
-    for fig in figures:
+    for fig in (drawn.checked() for drawn in figures):
         assert "<b onclick" not in fig.to_json().replace("\\u003c", "<")
         assert "onclick" in fig.to_json()
 
@@ -142,6 +167,6 @@ def test_many_groups_are_cut_to_the_loudest():
     rng = np.random.default_rng(3)
     data = dataset([rng.random(30) for _ in range(20)], [names] * 20, names=names)
     found = audit(data, Fairness(delta=0.05))
-    assert len(exposure_by_group(found.summary).data[0].x) == 12
+    assert len(exposure_by_group(found.summary).checked().data[0].x) == 12
     loudest = max(names, key=lambda name: abs(found.summary["groups"][name]["violation_mean"]))
-    assert any(loudest in label for label in exposure_by_group(found.summary).data[0].y)
+    assert any(loudest in label for label in exposure_by_group(found.summary).checked().data[0].y)

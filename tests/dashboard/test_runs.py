@@ -42,12 +42,14 @@ def results():
 
 
 def named(figure):
-    return {trace.name: trace for trace in figure.data if trace.name}
+    return {trace.name: trace for trace in figure.checked().data if trace.name}
 
 
 def test_the_grid_has_a_mark_per_model_and_a_ring_around_the_chosen_one(results):
     figure = charts.grid(grid_search(results), "c")
-    runs = [run for trace in figure.data for run in (trace.customdata if trace.customdata is not None else ())]
+    runs = [
+        run for trace in figure.checked().data for run in (trace.customdata if trace.customdata is not None else ())
+    ]
     assert sorted(runs) == sorted(results["run"])
     ring = named(figure)["the chosen model"]
     assert (ring.x[0], ring.y[0]) == (0.02, 0.8)
@@ -58,7 +60,7 @@ def test_the_grid_has_a_mark_per_model_and_a_ring_around_the_chosen_one(results)
 
 def test_every_method_is_in_the_legend_once_even_if_all_its_models_are_dominated(results):
     figure = charts.grid(grid_search(results))
-    shown = [trace.name for trace in figure.data if trace.showlegend is not False and len(trace.x)]
+    shown = [trace.name for trace in figure.checked().data if trace.showlegend is not False and len(trace.x)]
     for name in ("SPOFR", "FULTR", "DELTR", "random ranking"):
         assert shown.count(name) == 1, name
 
@@ -90,9 +92,9 @@ def test_curves_carry_the_frame_and_its_bands(results):
 def test_the_exact_curve_marks_delta_only_where_it_is_in_reach():
     frame = pd.DataFrame({"delta": [0.0, 0.4], "dcg": [1.0, 1.5], "dcg_lower": [0.9, 1.4], "dcg_upper": [1.1, 1.6]})
     figure = charts.exact(frame, 0.1, "<b>m</b>")
-    assert figure.layout.shapes[0].x0 == 0.1
+    assert figure.checked().layout.shapes[0].x0 == 0.1
     assert "&lt;b&gt;m&lt;/b&gt;" in named(figure)
-    assert len(charts.exact(frame, 0.7, "m").layout.shapes) == 0
+    assert len(charts.exact(frame, 0.7, "m").checked().layout.shapes) == 0
 
 
 def queries(values):
@@ -162,7 +164,7 @@ def test_methods_are_compared_at_the_same_violation(results):
 
 def test_training_curves_are_the_validations(results):
     rows = [{"step": 20 * k, "validation_dcg": 1 + k, "violation": 0.1 / (k + 1)} for k in range(3)]
-    top, below = charts.training_curves([("SPOFR, <i>", "#123456", "circle", rows)]).data
+    top, below = charts.training_curves([("SPOFR, <i>", "#123456", "circle", rows)]).checked().data
     assert list(top.y) == [1, 2, 3]
     assert list(below.y) == pytest.approx([0.1, 0.05, 0.1 / 3])
     assert below.yaxis == "y2"
