@@ -134,7 +134,7 @@ class ExactSolver:
     def _fallback(self) -> GlopSolver:
         from spofr_core.policy.glop import GlopSolver  # takes half a second to import and is hardly ever needed
 
-        return self._given or GlopSolver()
+        return self._given or GlopSolver(after_exact=True)
 
     def solve(self, programme: Programme, warm: Solution | None = None) -> Solution:
         """Solve every list, starting from `warm` where it is given."""

@@ -124,13 +124,16 @@ class GlopSolver:
     ----------
     max_models : int
         Models kept, the least recently used goes first.
+    after_exact : bool
+        Whether it gets what the exact solver could not solve; then that solver is not recommended.
     """
 
-    def __init__(self, max_models: int = 64) -> None:
+    def __init__(self, max_models: int = 64, *, after_exact: bool = False) -> None:
         if max_models < 1:
             raise ConfigError(f"'max_models' is {max_models}; keep at least one.")
         self._models: OrderedDict[tuple[tuple[int, ...], bytes], GlopModel] = OrderedDict()
         self._max_models = max_models
+        self._after_exact = after_exact
 
     def solve(self, programme: Programme, warm: Solution | None = None) -> Solution:
         """Solve every list. `warm` is not used: the models themselves are hot."""
@@ -210,9 +213,11 @@ class GlopSolver:
         name = programme.lists.query_name(q)
         if status == pywraplp.Solver.INFEASIBLE and constraints:
             raise _infeasible(programme, name)
-        raise SpofrError(
-            f"GLOP {_STATUS.get(status, f'returned status {status}')} for query {name!r}; try solver='exact'."
-        )
+        said = f"GLOP {_STATUS.get(status, f'returned status {status}')} for query {name!r}"
+        if self._after_exact or constraints or programme.lists.increasing:
+            before = ", after the exact solver had not solved it either" if self._after_exact else ""
+            raise SpofrError(f"{said}{before}: look for scores of very different sizes, or ask for a larger delta.")
+        raise SpofrError(f"{said}; try solver='exact'.")
 
     def _keep(self, key: tuple[tuple[int, ...], bytes], model: GlopModel) -> None:
         self._models[key] = model

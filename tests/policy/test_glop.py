@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from spofr_core.errors import ConfigError, InfeasibleFairness, SpofrError
 from spofr_core.fairness import Fairness
-from spofr_core.policy import LinearConstraint, Programme, fair_policies, fair_policy, prepare, verify
+from spofr_core.policy import LinearConstraint, Programme, exact, fair_policies, fair_policy, prepare, verify
 from spofr_core.policy.glop import GlopModel, GlopSolver
 from tests.policy.reference import reference_optimum
 
@@ -160,3 +160,16 @@ def test_every_status_but_optimal_is_an_error(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(GlopModel, "run", lambda self: pywraplp.Solver.ABNORMAL)
     with pytest.raises(SpofrError, match="GLOP met numerical trouble for query 0"):
         fair_policy([1.0, 0.0], ["a", "b"], FAIRNESS, solver="glop")
+
+
+def test_a_failure_recommends_no_solver_that_cannot_help(monkeypatch) -> None:
+    scores, groups = [3.0, 2.0, 1.0], ["a", "b", "b"]
+    monkeypatch.setattr(GlopModel, "run", lambda self: pywraplp.Solver.ABNORMAL)
+    with pytest.raises(SpofrError, match=r"numerical trouble for query 0; try solver='exact'\.$"):
+        fair_policy(scores, groups, FAIRNESS, solver="glop")
+    own = [LinearConstraint(np.zeros((3, 3)), 0.0, 1.0)]
+    with pytest.raises(SpofrError, match="numerical trouble for query 0: look for scores of very different sizes"):
+        fair_policy(scores, groups, FAIRNESS, solver="glop", constraints=own)
+    monkeypatch.setattr(exact, "unproved", lambda programme, solution: np.array([0]))
+    with pytest.raises(SpofrError, match="after the exact solver had not solved it either: look for scores"):
+        fair_policy(scores, groups, FAIRNESS)
