@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spofr_core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from spofr_core.data import RankingDataset, load_sample, read_dataset, simulate_clicks
@@ -21,7 +22,6 @@ _HOME = {
     "learning": ("DELTR", "FULTR", "SPOFR", "PredictThenOptimize", "Unfair", "Uniform", "load_model"),
     "policy": ("Policies", "Policy", "decompose", "fair_policies", "fair_policy", "verify"),
 }
-_ROOM_OF = {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = [
     "DELTR",
@@ -56,8 +56,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a room when one of its names is first asked for: an audit does not wait for torch."""
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module 'spofr_core' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"spofr_core.{_ROOM_OF[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOME)  # an audit does not wait for torch

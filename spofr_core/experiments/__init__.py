@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spofr_core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from spofr_core.experiments.datasets import DataShelf, load_splits, training_data
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from spofr_core.experiments.owner import FileLock, Owner
     from spofr_core.experiments.paper import FIGURES, sweeps_for
     from spofr_core.experiments.paper_findings import Finding, findings
-    from spofr_core.experiments.progress import SweepBar, SweepState, told_time
+    from spofr_core.experiments.progress import SweepBar, SweepState, told_map, told_time
     from spofr_core.experiments.record import RunRecord
     from spofr_core.experiments.reproduction import Reproduction, planned_runs, reproduce
     from spofr_core.experiments.result_tables import collect, export_results, query_results, results
@@ -58,7 +59,7 @@ _HOME = {
     "output": ("RESULT_COLUMNS",),
     "owner": ("FileLock", "Owner"),
     "paper": ("FIGURES", "sweeps_for"),
-    "progress": ("SweepBar", "SweepState", "told_time"),
+    "progress": ("SweepBar", "SweepState", "told_map", "told_time"),
     "record": ("RunRecord",),
     "reproduction": ("Reproduction", "planned_runs", "reproduce"),
     "result_tables": ("collect", "export_results", "query_results", "results"),
@@ -67,7 +68,6 @@ _HOME = {
     "store": ("RunStore",),
     "sweep": ("SweepOutcome", "missing_runs", "run_sweep"),
 }
-_FILE_OF = {name: file for file, names in _HOME.items() for name in names}
 
 __all__ = [
     "FIGURES",
@@ -119,6 +119,7 @@ __all__ = [
     "sweeps_for",
     "takes_delta",
     "takes_penalty",
+    "told_map",
     "told_size",
     "told_time",
     "tradeoff_figure",
@@ -127,8 +128,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a file when one of its names is first asked for: benchmarks and listings do not wait for torch."""
-    if name not in _FILE_OF:
-        raise AttributeError(f"module 'spofr_core.experiments' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"spofr_core.experiments.{_FILE_OF[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOME)  # benchmarks and listings do not wait for torch

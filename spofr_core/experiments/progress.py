@@ -1,16 +1,22 @@
-"""How far a sweep is: counts, fractions and the time left, for a bar or a page."""
+"""How far a sweep, or other work in pieces, is: counts, fractions and the time left, for a bar or a page."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from spofr_core.data import Part, PartitionedFolder
+    from spofr_core.experiments.executors import Executor
+
+R = TypeVar("R")
 
 
 @dataclass
@@ -89,13 +95,22 @@ class SweepBar:
     """One bar on standard error while it is a terminal; elsewhere a line now and then.
 
     Use it as `on_progress` of a sweep, as a context manager.
+
+    Parameters
+    ----------
+    stream : file, optional
+    every : float
+        Seconds between two lines.
+    unit : str
+        What is counted.
     """
 
-    def __init__(self, stream: IO[str] | None = None, *, every: float = 30.0) -> None:
+    def __init__(self, stream: IO[str] | None = None, *, every: float = 30.0, unit: str = "runs") -> None:
         self._console = Console(file=stream or sys.stderr, highlight=False)
         self._bar: Progress | None = None
         self._every, self._last = every, time.monotonic()
         self._told = -1
+        self._unit = unit
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +127,7 @@ class SweepBar:
             return
         if self._bar is None:
             self._bar = Progress(
-                TextColumn("{task.completed:.0f}/{task.total:.0f} runs"),
+                TextColumn(f"{{task.completed:.0f}}/{{task.total:.0f}} {self._unit}"),
                 BarColumn(),
                 TextColumn("{task.fields[news]}"),
                 TimeElapsedColumn(),
@@ -126,7 +141,30 @@ class SweepBar:
         last = state.ended == state.total and self._told != state.ended
         if last or time.monotonic() - self._last >= self._every:
             self._last, self._told = time.monotonic(), state.ended
-            self._console.print(f"{state.ended}/{state.total} runs, {news(state)}", soft_wrap=True)
+            told = [f"{state.ended}/{state.total} {self._unit}", *filter(None, [news(state)])]
+            self._console.print(", ".join(told), soft_wrap=True)
+
+
+def told_map(
+    executor: Executor, on_progress: OnProgress, function: Callable[[Part], R], parts: PartitionedFolder
+) -> Iterator[R]:
+    """`executor.map` over the parts of a folder, with progress told where there is more than one."""
+    state = SweepState(len(parts), workers=executor.workers)
+
+    def tell() -> None:
+        if state.total > 1:
+            on_progress(state)
+
+    def begun() -> Iterator[Part]:
+        for place, part in enumerate(parts):
+            state.start(str(place))
+            tell()
+            yield part
+
+    for place, result in enumerate(executor.map(function, begun())):
+        state.end(str(place), ok=True)
+        tell()
+        yield result
 
 
 def news(state: SweepState) -> str:
