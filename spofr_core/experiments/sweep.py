@@ -190,7 +190,7 @@ class _Sweep:
             execute, self._tasks(pending), share=self.shelf.splits, on_message=self._hear, stop=self.stop
         )
         try:
-            with closing(outcomes):  # type: ignore[type-var]
+            with closing(outcomes):
                 for outcome in outcomes:
                     self._keep(outcome)
         finally:

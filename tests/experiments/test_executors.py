@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from spofr_core.errors import ConfigError, DataError
+from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.experiments.executors import InlineExecutor, PoolExecutor, Task, make_executor
 from tests.experiments import works
 
@@ -35,6 +35,15 @@ def test_map_raises_the_error_of_the_function(executor):
     with pytest.raises(DataError, match="Three is not allowed") as caught:
         list(executor.map(works.fail_at_three, range(5)))
     assert (caught.value.column, caught.value.row) == ("number", 4)
+
+
+def test_map_names_the_item_whose_error_cannot_be_raised_here(executor):
+    with pytest.raises(SpofrError, match=r"^Part 2 of the work failed\. TypeError: "):
+        list(executor.map(works.square, [1, "x", 3]))
+
+
+def test_much_data_travels_without_a_warning(executor):
+    assert list(executor.map(len, [bytes(11 * 2**20)])) == [11 * 2**20]
 
 
 def test_outcomes_messages_and_failures(executor):

@@ -11,10 +11,11 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from importlib.metadata import version
 from typing import Any
 
+import dask.config
 from distributed import Client, Event, KilledWorker, LocalCluster, get_worker
 
 from spofr_core.errors import ConfigError
@@ -22,6 +23,7 @@ from spofr_core.experiments.executors.protocol import (
     ATTEMPTS,
     Cancelled,
     Executor,
+    Order,
     Outcome,
     Task,
     Work,
@@ -83,17 +85,9 @@ class DaskExecutor(Executor):
         """Threads of all workers that are there now."""
         return max(1, sum(int(count) for count in self._client.nthreads().values()))
 
-    def outcomes(
-        self,
-        work: Work,
-        tasks: Iterable[Task],
-        *,
-        share: Callable[[str], Any] | None = None,
-        on_message: Callable[[str, Any], None] | None = None,
-        stop: Callable[[], bool] | None = None,
-    ) -> Iterator[Outcome]:
-        """See `Executor.outcomes`. A cancelled task ends at its next message."""
-        batch = _Batch(self._client, work)
+    def _outcomes(self, tasks: Iterable[Task], order: Order) -> Generator[Outcome]:
+        """A cancelled task ends at its next message."""
+        batch = _Batch(self._client, order.work)
         waiting = iter(tasks)
         more = True
         try:
@@ -103,34 +97,34 @@ class DaskExecutor(Executor):
                     if task is None:
                         more = False
                     else:
-                        batch.submit(task, self._data(task, share))
+                        batch.submit(task, self._data(task, order))
                 if not batch.running:
                     return
                 event = batch.next_event()
-                if stop is not None and stop():
+                if order.stop():
                     return
                 if event is None:
                     continue
                 kind, key, content = event
                 if kind == "message":
-                    if on_message is not None and key in batch.running:
-                        on_message(key, content)
+                    if key in batch.running:
+                        order.on_message(key, content)
                     continue
                 outcome = batch.settle(key, content)
                 if isinstance(outcome, Task):
                     self._shared.pop(outcome.data or "", None)
-                    batch.submit(outcome, self._data(outcome, share))
+                    batch.submit(outcome, self._data(outcome, order))
                 elif outcome is not None:
                     yield outcome
         finally:
             batch.cancel()
 
-    def _data(self, task: Task, share: Callable[[str], Any] | None) -> Any:
+    def _data(self, task: Task, order: Order) -> Any:
         """The future of the task's data, scattered when it is first asked for."""
-        if task.data is None or share is None:
+        if task.data is None:
             return None
         if task.data not in self._shared:
-            self._shared[task.data] = self._client.scatter([share(task.data)], broadcast=True, hash=False)[0]
+            self._shared[task.data] = self._client.scatter([order.share(task.data)], broadcast=True, hash=False)[0]
         self._shared.move_to_end(task.data)
         while len(self._shared) > KEPT:
             self._shared.popitem(last=False)
@@ -160,7 +154,9 @@ class _Batch:
     def submit(self, task: Task, data: Any) -> None:
         attempts = self._attempts[task.key] = self._attempts.get(task.key, 0) + 1
         key = f"{self.name}-{task.key}-{attempts}"
-        future = self._client.submit(do_task, self._work, task, data, self.name, key=key, pure=False)
+        # Dask warns of tasks that carry much data. The part of a folder is wanted once, so it travels with its task.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "4 GiB"}):
+            future = self._client.submit(do_task, self._work, task, data, self.name, key=key, pure=False)
         self.running[task.key] = (task, future)
         future.add_done_callback(lambda done: self._events.put(("done", task.key, done)))
 

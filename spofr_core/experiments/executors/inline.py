@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any
 
-from spofr_core.experiments.executors.protocol import Cancelled, Executor, Outcome, Task, Work, attempt
+from spofr_core.experiments.executors.protocol import Cancelled, Executor, Order, Outcome, Task, attempt
 
 
 class InlineExecutor(Executor):
@@ -16,29 +16,20 @@ class InlineExecutor(Executor):
         """One."""
         return 1
 
-    def outcomes(
-        self,
-        work: Work,
-        tasks: Iterable[Task],
-        *,
-        share: Callable[[str], Any] | None = None,
-        on_message: Callable[[str, Any], None] | None = None,
-        stop: Callable[[], bool] | None = None,
-    ) -> Iterator[Outcome]:
-        """See `Executor.outcomes`; `stop` is asked before each task and at each message."""
+    def _outcomes(self, tasks: Iterable[Task], order: Order) -> Generator[Outcome]:
+        """`stop` is asked before each task and at each message."""
         for task in tasks:
-            data = share(task.data) if share is not None and task.data is not None else None
+            data = None if task.data is None else order.share(task.data)
 
             def emit(message: Any, key: str = task.key) -> None:
-                if stop is not None and stop():
+                if order.stop():
                     raise Cancelled
-                if on_message is not None:
-                    on_message(key, message)
+                order.on_message(key, message)
 
             try:
-                if stop is not None and stop():
+                if order.stop():
                     return
-                yield attempt(work, task, data, emit)
+                yield attempt(order.work, task, data, emit)
             except Cancelled:
                 return
 

@@ -12,7 +12,7 @@ import pickle
 import signal
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -22,6 +22,7 @@ from spofr_core.experiments.executors.protocol import (
     Cancelled,
     Executor,
     Failure,
+    Order,
     Outcome,
     Task,
     Work,
@@ -59,16 +60,8 @@ class PoolExecutor(Executor):
         """Number of processes."""
         return self._count
 
-    def outcomes(
-        self,
-        work: Work,
-        tasks: Iterable[Task],
-        *,
-        share: Callable[[str], Any] | None = None,
-        on_message: Callable[[str, Any], None] | None = None,
-        stop: Callable[[], bool] | None = None,
-    ) -> Iterator[Outcome]:
-        """See `Executor.outcomes`; cancelling ends the processes at work."""
+    def _outcomes(self, tasks: Iterable[Task], order: Order) -> Generator[Outcome]:
+        """Cancelling ends the processes at work."""
         waiting, again = iter(tasks), deque[Task]()
         attempts: dict[str, int] = {}
         busy: dict[_Worker, Task] = {}
@@ -81,18 +74,17 @@ class PoolExecutor(Executor):
                     worker = self._idle.pop() if self._idle else _Worker(self._threads)
                     busy[worker] = task
                     attempts[task.key] = attempts.get(task.key, 0) + 1
-                    worker.start(work, task, share)
+                    worker.start(order, task)
                 if not busy:
                     return
                 ready = wait([worker.connection for worker in busy], timeout=PATIENCE)
-                if stop is not None and stop():
+                if order.stop():
                     return
                 for worker in [worker for worker in busy if worker.connection in ready]:
                     task = busy[worker]
                     kind, content = worker.receive()
                     if kind == "message":
-                        if on_message is not None:
-                            on_message(task.key, content)
+                        order.on_message(task.key, content)
                         continue
                     del busy[worker]
                     if kind == "outcome":
@@ -123,12 +115,12 @@ class _Worker:
         theirs.close()
         self._has: OrderedDict[str, None] = OrderedDict()
 
-    def start(self, work: Work, task: Task, share: Callable[[str], Any] | None) -> None:
+    def start(self, order: Order, task: Task) -> None:
         """Send a task, and its data if the worker does not have it."""
         try:
-            if task.data is not None and share is not None:
-                self._send_data(task.data, share)
-            self.connection.send(("run", work, task))
+            if task.data is not None:
+                self._send_data(task.data, order.share)
+            self.connection.send(("run", order.work, task))
         except (BrokenPipeError, ConnectionResetError):
             return  # It died while idle; `receive` finds out.
 

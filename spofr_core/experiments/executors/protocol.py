@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -75,6 +76,16 @@ class Outcome:
     failure: Failure | None = None
 
 
+@dataclass(frozen=True)
+class Order:
+    """The arguments of `Executor.outcomes` besides the tasks, with those that were left out filled in."""
+
+    work: Work
+    share: Callable[[str], Any]
+    on_message: Callable[[str, Any], None]
+    stop: Callable[[], bool]
+
+
 def attempt(work: Work, task: Task, data: Any, emit: Emit) -> Outcome:
     """Do the work; whatever it raises becomes a `Failure`, except `Cancelled`, which goes on."""
     try:
@@ -119,7 +130,6 @@ class Executor(ABC):
     def workers(self) -> int:
         """Tasks that are worked on at the same time."""
 
-    @abstractmethod
     def outcomes(
         self,
         work: Work,
@@ -128,7 +138,7 @@ class Executor(ABC):
         share: Callable[[str], Any] | None = None,
         on_message: Callable[[str, Any], None] | None = None,
         stop: Callable[[], bool] | None = None,
-    ) -> Iterator[Outcome]:
+    ) -> Generator[Outcome]:
         """Do all tasks and yield their outcomes as they come.
 
         Closing the iterator cancels what is under way.
@@ -146,26 +156,35 @@ class Executor(ABC):
         stop : callable, optional
             Asked several times a second; once it answers True, what is under way is cancelled and the iterator ends.
         """
+        order = Order(
+            work,
+            share=share or (lambda name: None),
+            on_message=on_message or (lambda key, message: None),
+            stop=stop or (lambda: False),
+        )
+        return self._outcomes(tasks, order)
+
+    @abstractmethod
+    def _outcomes(self, tasks: Iterable[Task], order: Order) -> Generator[Outcome]:
+        """What `outcomes` returns."""
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """`function` of every item, in the order of the items; the first failure is raised.
 
         Results that come early wait for those before them.
         """
-        tasks = (Task(str(place), (function, item)) for place, item in enumerate(items))
+        tasks = (Task(str(place), (function, item)) for place, item in enumerate(items, start=1))
         early: dict[int, Any] = {}
-        due = 0
-        outcomes = self.outcomes(_apply, tasks)
-        try:
+        due = 1
+        with closing(self.outcomes(_apply, tasks)) as outcomes:
             for outcome in outcomes:
                 if outcome.failure is not None:
-                    raise outcome.failure.error or SpofrError(outcome.failure.reason)
+                    failure = outcome.failure
+                    raise failure.error or SpofrError(f"Part {outcome.key} of the work failed. {failure.reason}")
                 early[int(outcome.key)] = outcome.value
                 while due in early:
                     yield early.pop(due)
                     due += 1
-        finally:
-            outcomes.close()  # type: ignore[attr-defined]
 
     @abstractmethod
     def close(self) -> None:
