@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,13 +19,14 @@ import typer
 from spofr_core.cli_experiments import register as register_experiments
 from spofr_core.cli_experiments import register_bench
 from spofr_core.cli_learning import register as register_learning
-from spofr_core.cli_options import DataOptions, FairnessOptions, with_options
+from spofr_core.cli_options import DataOptions, FairnessOptions, SchedulerOption, WorkersOption, with_options
 from spofr_core.cli_words import in_shell_words
 from spofr_core.data import RankingDataset, write_whole
 from spofr_core.errors import ConfigError, SpofrError
+from spofr_core.fairness import Fairness
 
 if TYPE_CHECKING:
-    from spofr_core.evaluation import AuditResult
+    from spofr_core.evaluation import AuditResult, Map
 
 app = typer.Typer(
     help="Audit, repair and learn rankings whose exposure is provably fair for every query.",
@@ -57,19 +61,34 @@ def audit_command(
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
     model: ModelOption = None,
     fail_on_violation: FailOption = False,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Who gets the exposure, and which queries break delta."""
     from spofr_core.evaluation import audit, audit_folder
     from spofr_core.reporting import Provenance, audit_html, verdict
 
     data = None
-    if model is not None:
-        result, data = _audit_model(model, source, ask, cutoff, seed)
-    elif source.file is not None and source.file.is_dir():
-        result = audit_folder(source.file, ask.build(None), mapping=source.mapping(), cutoff=cutoff, seed=seed)
+    folder = source.folder if model is None else None
+    if folder is not None:
+        fairness = ask.of_folder(source)
+        with _parts_map(workers, scheduler) as (map_parts, many):
+            result = audit_folder(
+                folder,
+                fairness,
+                mapping=source.mapping(),
+                cutoff=cutoff,
+                seed=seed,
+                min_parts=many,
+                map_parts=map_parts,
+            )
     else:
-        data = source.read()
-        result = audit(data, ask.build(data), cutoff=cutoff, seed=seed)
+        _refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
+        if model is not None:
+            result, data = _audit_model(model, source, ask, cutoff, seed)
+        else:
+            data = source.read()
+            result = audit(data, ask.build(data), cutoff=cutoff, seed=seed)
     if html is not None:
         named = source.source if model is None else f"model {model}"
         fingerprint = None if data is None else data.fingerprint
@@ -101,12 +120,32 @@ def _audit_model(
     return audit(data, fairness, policies=trained.policies(data, asked), cutoff=cutoff, seed=seed), data
 
 
+@contextmanager
+def _parts_map(workers: int, scheduler: str | None) -> Iterator[tuple[Map, int]]:
+    """How the parts of a folder are worked on, with progress told, and how many parts there should be at least."""
+    from spofr_core.experiments import SweepBar, make_executor, told_map
+
+    with make_executor(workers=workers, scheduler=scheduler) as executor, SweepBar(unit="parts") as bar:
+        # Two for each worker, so that they end at about the same time.
+        yield partial(told_map, executor, bar), 2 * executor.workers if executor.workers > 1 else 1
+
+
+def _refuse_workers(workers: int, scheduler: str | None, given: str) -> None:
+    if workers != 1 or scheduler is not None:
+        raise ConfigError(
+            f"--workers and --scheduler share out the parts of a folder of Parquet files, which {given!r} is not; "
+            "leave them out."
+        )
+
+
 @app.command()
 @with_options(source=DataOptions, ask=FairnessOptions)
 def rerank(
     source: DataOptions,
     ask: FairnessOptions,
-    out: Annotated[Path, typer.Option(help="Policies as a long table: .parquet or .csv.")],
+    out: Annotated[
+        Path, typer.Option(help="Policies as a long table: .parquet or .csv; for a folder, also a new folder.")
+    ],
     json_: JsonOption = None,
     certificates: Annotated[
         Path | None, typer.Option(help="Write the proof of every query, one JSON line each.")
@@ -117,34 +156,51 @@ def rerank(
         bool, typer.Option(help="Where delta is infeasible, use the smallest feasible one and say so.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Breaks ties between equal scores.")] = 0,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """The optimal policies within delta: a lottery over rankings for every query."""
-    from spofr_core.evaluation import repair_ranking
+    from spofr_core.evaluation import repair_folder, repair_ranking
     from spofr_core.policy import write_certificates
 
-    if model is not None:
-        from spofr_core.cli_learning import model_and_data
-
-        trained, data = model_and_data(model, source)
-        data, fairness = data.with_scores(trained.scores(data)), ask.of_model(trained.fairness)
+    folder = source.folder if model is None else None
+    how: dict[str, Any] = {"solver": solver, "seed": seed, "relax": relax}
+    if folder is not None:
+        fairness = ask.of_folder(source)
+        where: dict[str, Any] = {"mapping": source.mapping(), "certificates": certificates}
+        with _parts_map(workers, scheduler) as (map_parts, _):
+            summary = repair_folder(folder, fairness, out, map_parts=map_parts, **where, **how)
     else:
-        data = source.read()
-        fairness = ask.build(data)
-    repaired = repair_ranking(data, fairness, solver=solver, seed=seed, relax=relax)
-    repaired.policies.write(out)
-    if certificates is not None:
-        write_certificates(repaired.policies, certificates)
-    summary = repaired.summary
+        _refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
+        data, fairness = _scored(model, source, ask)
+        repaired = repair_ranking(data, fairness, **how)
+        repaired.policies.write(out)
+        if certificates is not None:
+            write_certificates(repaired.policies, certificates)
+        summary = repaired.summary
     _emit_json(summary, json_)
     if json_ != "-":
         _print_repair(summary)
         typer.echo(f"{summary['rankings']:,} rankings of {summary['queries']:,} queries are in {out}")
 
 
+def _scored(model: Path | None, source: DataOptions, ask: FairnessOptions) -> tuple[RankingDataset, Fairness]:
+    """The data with the scores to rank by, and what is asked of it."""
+    if model is None:
+        data = source.read()
+        return data, ask.build(data)
+    from spofr_core.cli_learning import model_and_data
+
+    trained, data = model_and_data(model, source)
+    return data.with_scores(trained.scores(data)), ask.of_model(trained.fairness)
+
+
 @app.command()
 @with_options(source=DataOptions, ask=FairnessOptions)
 def verify(
-    policies: Annotated[Path, typer.Argument(help="What `rerank` wrote: .parquet, .csv, or certificates .jsonl.")],
+    policies: Annotated[
+        Path, typer.Argument(help="What `rerank` wrote: .parquet, .csv, a folder, or certificates .jsonl.")
+    ],
     source: DataOptions,
     ask: FairnessOptions,
     json_: JsonOption = None,

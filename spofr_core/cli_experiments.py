@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from spofr_core.cli_options import SchedulerOption, WorkersOption
 from spofr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-WorkersOption = Annotated[int, typer.Option(help="Processes on this machine; 1 works in this one.")]
-SchedulerOption = Annotated[
-    str | None, typer.Option(help="Dask scheduler such as tcp://host:8786, or 'local' for a Dask cluster here.")
-]
 ProbeOption = Annotated[bool, typer.Option("--probe/--no-probe", help="Estimate the time from a few steps first.")]
 OutOption = Annotated[Path, typer.Option(help="Directory of the runs.")]
 JsonOption = Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-' is stdout.")]

@@ -1,4 +1,4 @@
-"""Options that several commands share, declared once: where the data is, and what is asked of it."""
+"""Options that several commands share, declared once: where the data is, what is asked of it, who does the work."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ from spofr_core.fairness import Fairness, PositionBias, group_merits
 
 SAMPLES = "german-credit, mslr or hiring"
 DEFAULT_DELTA = 0.05
+
+WorkersOption = Annotated[int, typer.Option(help="Processes on this machine; 1 works in this one.")]
+SchedulerOption = Annotated[
+    str | None, typer.Option(help="Dask scheduler such as tcp://host:8786, or 'local' for a Dask cluster here.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +65,14 @@ class DataOptions:
     def source(self) -> str:
         """How the data is named in summaries and reports."""
         return f"sample {self.sample}" if self.sample else str(self.file)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of Parquet files, if it is one that is read."""
+        if self.file is None or not self.file.is_dir():
+            return None
+        self._one_source()
+        return self.file
 
     def read(self, **changes: Any) -> RankingDataset:
         """The file; all of the hiring sample; or the test part of another sample, scored by its logging ranker."""
@@ -124,6 +137,10 @@ class FairnessOptions:
     exposure_cutoff: Annotated[
         int | None, typer.Option(help="Positions beyond it are not shown and get no exposure.")
     ] = None
+
+    def of_folder(self, source: DataOptions) -> Fairness:
+        """The settings for a folder, which is read in one piece only where its labels say the merits."""
+        return self.build(source.read() if self.notion == "merit" and not self.merit else None)
 
     def build(self, labels: RankingDataset | None) -> Fairness:
         """The settings; merits that are not given are computed from the labels of `labels`."""

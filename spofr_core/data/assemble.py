@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,21 @@ from spofr_core.errors import DataError
 
 NO_GROUP = "rows without a group"
 EMPTIED = "queries left without items"
+NO_ITEM_COLUMN = "There is no item column: the items are called by their row number."
+
+
+class NothingLeft(DataError):
+    """No item has a group, and items without one were to be left out.
+
+    Attributes
+    ----------
+    excluded : dict of str to int
+        What was left out, as in `RankingDataset.excluded`.
+    """
+
+    def __init__(self, message: str, *, column: str | None = None, excluded: Mapping[str, int] | None = None) -> None:
+        super().__init__(message, column=column)
+        self.excluded = dict(excluded or {})
 
 
 @dataclass
@@ -49,7 +64,7 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
     _check_features(parsed)
     if parsed.item_ids is None:
         parsed.item_ids = np.arange(1, len(parsed.query_codes) + 1, dtype=np.int64)
-        parsed.notes.append("There is no item column: the items are called by their row number.")
+        parsed.notes.append(NO_ITEM_COLUMN)
     _check_missing_groups(parsed)
     grouping = resolve_missing(parsed.grouping, limits)
     parsed.notes.extend(grouping.notes)
@@ -170,8 +185,10 @@ def _exclude(codes: npt.NDArray[np.int32], parsed: Parsed) -> tuple[npt.NDArray[
     if not count:
         return None, {}
     if count == len(codes):
-        raise DataError(
-            f"No item of {parsed.name} has a group: nothing is left.", column=parsed.grouping.spec.columns[0]
+        raise NothingLeft(
+            f"No item of {parsed.name} has a group: nothing is left.",
+            column=parsed.grouping.spec.columns[0],
+            excluded={NO_GROUP: count, EMPTIED: len(parsed.query_ids)},
         )
     parsed.notes.append(f"{count:,} of {len(codes):,} items have no group and were left out.")
     return ~missing, {NO_GROUP: count}

@@ -2,6 +2,7 @@
 
 from spofr_core.evaluation.audit import AuditResult, audit
 from spofr_core.evaluation.exact_tradeoff import EXACT_DELTAS, exact_tradeoff
+from spofr_core.evaluation.folder_repair import repair_folder
 from spofr_core.evaluation.fronts import best_at_violation, grid_search
 from spofr_core.evaluation.guarantees import GUARANTEE_DELTAS, LEVELS, guarantees, run_shares
 from spofr_core.evaluation.intervals import bootstrap_mean, wilson
@@ -9,7 +10,7 @@ from spofr_core.evaluation.measures import dcg, group_exposure, ideal_dcg, ndcg,
 from spofr_core.evaluation.other_delta import audit_at_delta
 from spofr_core.evaluation.repair import Repair, repair_ranking
 from spofr_core.evaluation.seeds import over_seeds, paired_difference
-from spofr_core.evaluation.streaming import audit_folder
+from spofr_core.evaluation.streaming import Map, audit_folder
 from spofr_core.evaluation.table import TOLERANCE, QueryTable
 from spofr_core.evaluation.tradeoffs import (
     asked_and_achieved,
@@ -27,6 +28,7 @@ __all__ = [
     "LEVELS",
     "TOLERANCE",
     "AuditResult",
+    "Map",
     "QueryTable",
     "Repair",
     "asked_and_achieved",
@@ -48,6 +50,7 @@ __all__ = [
     "paired_difference",
     "pairwise_disparity",
     "price_of_fairness",
+    "repair_folder",
     "repair_ranking",
     "run_shares",
     "run_times",

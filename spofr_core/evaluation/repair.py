@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -41,33 +42,16 @@ class Repair:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Plain dict: share of delta-fair queries, violations, DCG and score utility, before and after."""
-        change = self.score_utility[1] - self.score_utility[0]
-        return {
-            "schema": 1,
-            "delta": self.after.summary["delta"],
-            "notion": self.after.summary["notion"],
-            "queries": len(self.policies),
-            "rankings": int(self.policies.solution.counts.sum()),
-            "solver": self.policies.solution.solver,
-            "before": _state(self.before, self.score_utility[0]),
-            "after": _state(self.after, self.score_utility[1]),
-            "score_utility_change": {
-                "mean": float(change.mean()),
-                "ci": list(bootstrap_mean(change, seed=self.seed) or ()),
-            },
-            "dcg_change": self._dcg_change(),
-            "relaxed": [
-                {"query": plain(self.before.table.query_ids[q]), "min_delta": delta}
-                for q, delta in self.policies.relaxed.items()
-            ],
-            "notes": list(self.policies.notes),
-        }
-
-    def _dcg_change(self) -> dict[str, Any] | None:
-        if self.before.table.dcg is None or self.after.table.dcg is None:
-            return None
-        change = self.after.table.dcg - self.before.table.dcg
-        return {"mean": float(change.mean()), "ci": list(bootstrap_mean(change, seed=self.seed) or ())}
+        return repair_summary(
+            self.before,
+            self.after,
+            self.score_utility,
+            rankings=int(self.policies.solution.counts.sum()),
+            solver=self.policies.solution.solver,
+            relaxed=self.policies.relaxed,
+            notes=self.policies.notes,
+            seed=self.seed,
+        )
 
 
 def repair_ranking(
@@ -104,6 +88,39 @@ def repair_ranking(
         score_utility=np.stack([list_sums(scores * sorted_worth, data.offsets), policies.utility]),
         seed=seed,
     )
+
+
+def repair_summary(
+    before: AuditResult,
+    after: AuditResult,
+    score_utility: FloatArray,
+    *,
+    rankings: int,
+    solver: str,
+    relaxed: Mapping[int, float],
+    notes: Sequence[str],
+    seed: int,
+) -> dict[str, Any]:
+    """The plain dict of `Repair.summary`, from what is known of the queries without their policies."""
+    dcg_before, dcg_after = before.table.dcg, after.table.dcg
+    return {
+        "schema": 1,
+        "delta": after.summary["delta"],
+        "notion": after.summary["notion"],
+        "queries": len(after.table),
+        "rankings": rankings,
+        "solver": solver,
+        "before": _state(before, score_utility[0]),
+        "after": _state(after, score_utility[1]),
+        "score_utility_change": _mean_change(score_utility[1] - score_utility[0], seed),
+        "dcg_change": None if dcg_before is None or dcg_after is None else _mean_change(dcg_after - dcg_before, seed),
+        "relaxed": [{"query": plain(before.table.query_ids[q]), "min_delta": delta} for q, delta in relaxed.items()],
+        "notes": list(notes),
+    }
+
+
+def _mean_change(change: FloatArray, seed: int) -> dict[str, Any]:
+    return {"mean": float(change.mean()), "ci": list(bootstrap_mean(change, seed=seed) or ())}
 
 
 def _state(result: AuditResult, score_utility: FloatArray) -> dict[str, Any]:

@@ -117,10 +117,14 @@ def read_certificate(given: Mapping[str, Any]) -> Certificate:
         raise DataError(f"The certificate cannot be read: {error}") from error
 
 
+def certificate_lines(policies: Policies) -> list[str]:
+    """The certificates of a batch, each as one line of JSON."""
+    return [json.dumps(policy.certificate, allow_nan=False) for policy in policies]
+
+
 def write_certificates(policies: Policies, path: str | Path) -> None:
     """Write the certificates of a batch, one JSON object per line."""
-    lines = (json.dumps(policy.certificate, allow_nan=False) for policy in policies)
-    write_whole(path, ("\n".join(lines) + "\n").encode("utf-8"))
+    write_whole(path, ("\n".join(certificate_lines(policies)) + "\n").encode("utf-8"))
 
 
 def read_certificates(path: str | Path) -> list[dict[str, Any]]:

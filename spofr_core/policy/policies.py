@@ -83,12 +83,7 @@ class Policies:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the caller should know: a change of solver, relaxed lists."""
-        if not self.relaxed:
-            return self.solution.notes
-        note = (
-            f"{len(self.relaxed)} of {len(self)} lists cannot satisfy the delta asked for and got their smallest one."
-        )
-        return (*self.solution.notes, note)
+        return (*self.solution.notes, *relaxed_notes(len(self.relaxed), len(self)))
 
     @cached_property
     def item_ids(self) -> npt.NDArray[Any]:
@@ -200,4 +195,11 @@ class Policies:
         """Write the long table as .parquet or .csv."""
         from spofr_core.policy.tables import write_table
 
-        write_table(self, path)
+        write_table(self.to_frame(), path)
+
+
+def relaxed_notes(relaxed: int, total: int) -> tuple[str, ...]:
+    """What to say about lists that got another delta than the one asked for; nothing where there are none."""
+    if not relaxed:
+        return ()
+    return (f"{relaxed} of {total} lists cannot satisfy the delta asked for and got their smallest one.",)

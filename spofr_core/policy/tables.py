@@ -125,28 +125,40 @@ def _complete(
     return whole
 
 
-def write_table(policies: Policies, path: str | Path) -> None:
+def write_table(table: pd.DataFrame, path: str | Path) -> None:
     """Write the long table; the ending of the path chooses .parquet or .csv."""
     target = Path(path)
-    kind = target.suffix.lower()
-    if kind == ".parquet":
-        content = io.BytesIO()
-        to_frame(policies).to_parquet(content, index=False)
-        write_whole(target, content.getvalue())
-    elif kind == ".csv":
-        write_csv(to_frame(policies), target)
+    if check_ending(target) == ".parquet":
+        write_whole(target, parquet_bytes(table))
     else:
+        write_csv(table, target)
+
+
+def check_ending(target: Path) -> str:
+    """`.parquet` or `.csv`, by which a table can be written."""
+    kind = target.suffix.lower()
+    if kind not in (".parquet", ".csv"):
         raise DataError(f"{target} ends in {target.suffix!r}; policies are written as .parquet or .csv.")
+    return kind
+
+
+def parquet_bytes(table: pd.DataFrame) -> bytes:
+    """The content of a Parquet file with this table."""
+    content = io.BytesIO()
+    table.to_parquet(content, index=False)
+    return content.getvalue()
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a table that `write_table` wrote, with ids as text."""
+    """Read a table that `write_table` wrote, or a folder of them as Parquet; ids in CSV are text."""
     target = Path(path)
-    kind = target.suffix.lower()
-    if kind not in (".parquet", ".csv"):
-        raise DataError(f"{target} ends in {target.suffix!r}; policies are read from .parquet or .csv.")
+    kind = ".parquet" if target.is_dir() else target.suffix.lower()
     if not target.exists():
         raise DataError(f"There is no file {str(target)!r}. Check the path.")
+    if kind not in (".parquet", ".csv"):
+        raise DataError(f"{target} ends in {target.suffix!r}; policies are read from .parquet or .csv.")
+    if target.is_dir() and not any(target.glob("*.parquet")):
+        raise DataError(f"The folder {str(target)!r} has no .parquet file; give what `spofr rerank` wrote.")
     try:
         if kind == ".parquet":
             return pd.read_parquet(target)
