@@ -153,10 +153,10 @@ def read_table(path: str | Path) -> pd.DataFrame:
     """Read a table that `write_table` wrote, or a folder of them as Parquet; ids in CSV are text."""
     target = Path(path)
     kind = ".parquet" if target.is_dir() else target.suffix.lower()
+    if kind not in ("", ".parquet", ".csv") or (not kind and target.exists()):
+        raise DataError(f"{target} ends in {target.suffix!r}; policies are read from .parquet or .csv.")
     if not target.exists():
         raise DataError(f"There is no file {str(target)!r}. Check the path.")
-    if kind not in (".parquet", ".csv"):
-        raise DataError(f"{target} ends in {target.suffix!r}; policies are read from .parquet or .csv.")
     if target.is_dir() and not any(target.glob("*.parquet")):
         raise DataError(f"The folder {str(target)!r} has no .parquet file; give what `spofr rerank` wrote.")
     try:
