@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard.elements import told
+from dashboard.elements import opening, told
 from dashboard.navigation import pages
 from dashboard.sidebar import settle, sidebar
 from dashboard.sources import loaded
@@ -24,6 +24,7 @@ def main() -> None:
     st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ICON), layout="wide")
     solver()
     page = st.navigation(pages(), position="top")
+    opening(page.url_path)
     controls()
     page.run()
     write_address()

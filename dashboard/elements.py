@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +19,9 @@ from spofr_core.errors import SpofrError
 
 MOST_ROWS = 5000
 """Rows of a table behind a chart; the downloads have them all."""
+HEAD_START = 0.08
+"""Seconds that the first chart of a page has to itself."""
+_OPENING = "opening"
 
 
 def chart(
@@ -42,6 +46,9 @@ def chart(
     key = f"chart-{name or title}"
     clicks = {} if on_mark is None else {"on_select": lambda: _clicked(key, on_mark), "selection_mode": "points"}
     st.plotly_chart(figure, config=CONFIG, alt=described, key=key, **clicks)
+    if st.session_state.pop(_OPENING, False):
+        # A browser draws together what it is told together: the first chart would wait for the last.
+        time.sleep(HEAD_START)
     if note:
         st.caption(note)
     numbers = st.expander("The numbers", key=f"numbers-{name or title}", on_change="rerun")
@@ -50,11 +57,39 @@ def chart(
             show_table(table(), f"Numbers of: {title}")
 
 
+def opening(page: str) -> None:
+    """Say which page is about to be drawn."""
+    st.session_state[_OPENING] = st.session_state.get("page") != page
+    st.session_state["page"] = page
+
+
+def cards(shown: Sequence[tuple[str, str, str]]) -> None:
+    """Numbers side by side: what each is, its value, and a word about it."""
+    for column, (label, value, more) in zip(st.columns(len(shown)), shown, strict=True):
+        column.metric(label, value, more, border=True, delta_color="off", delta_arrow="off", height="stretch")
+
+
 def _clicked(key: str, on_mark: Callable[[str], None]) -> None:
     marks = st.session_state[key]["selection"]["points"]
     meant = next((mark["customdata"] for mark in marks if mark.get("customdata")), None)
     if meant:
         on_mark(meant if isinstance(meant, str) else str(meant[0]))
+
+
+def one_of(name: str, views: Mapping[str, Callable[[], None]]) -> None:
+    """Views behind tabs, of which only the open one is made: a browser takes longest to draw charts.
+
+    Another tab draws nothing else again.
+    """
+
+    @st.fragment
+    def tabs() -> None:
+        for tab, view in zip(st.tabs(list(views), key=name, on_change="rerun"), views.values(), strict=True):
+            if tab.open:
+                with tab:
+                    told(view)()
+
+    tabs()
 
 
 def table(frame: pd.DataFrame, described: str) -> None:

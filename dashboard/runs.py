@@ -84,14 +84,19 @@ def _unpacked(archive: Path, place: Path) -> Sweep:
 
 def sweep_title(sweep: Sweep) -> str:
     """A sweep in a line: data, methods, how many of its runs are done, where it comes from."""
-    frame = _done(sweep)
+    return _title(sweep, sweep.key, str(sweep.store.root), _last_change(sweep))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _title(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> str:
+    frame = _done(_sweep)
     if frame.empty:
-        return f"{_when(sweep)}: {counted(len(sweep.runs), 'run', 'runs')}, none done yet"
+        return f"{_when(_sweep)}: {counted(len(_sweep.runs), 'run', 'runs')}, none done yet"
     names = " and ".join(sorted({name_text(name, 40) for name in frame["dataset"]}))
     methods = [METHOD_NAMES.get(m, m) for m in METHOD_NAMES if m in set(frame["method"])]
     shown = ", ".join(methods[:4]) + (" and more" if len(methods) > 4 else "")
-    done = f"{len(frame)} of {len(sweep.runs)}" if len(frame) < len(sweep.runs) else f"{len(frame)}"
-    return f"{_when(sweep)}: {names}, {shown}, {done} runs"
+    done = f"{len(frame)} of {len(_sweep.runs)}" if len(frame) < len(_sweep.runs) else f"{len(frame)}"
+    return f"{_when(_sweep)}: {names}, {shown}, {done} runs"
 
 
 def _when(sweep: Sweep) -> str:
@@ -105,7 +110,12 @@ def results_of(chosen: list[Sweep]) -> pd.DataFrame:
     Data with the same name but other lists is told apart by its name. Of runs that differ in nothing but their training
     settings the first sweep's is kept.
     """
-    frames = [_done(sweep) for sweep in chosen]
+    return _results(chosen, state_of(chosen))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _results(_chosen: list[Sweep], state: str) -> pd.DataFrame:
+    frames = [_done(sweep) for sweep in _chosen]
     if not frames:
         return pd.DataFrame(columns=[*RESULT_COLUMNS, "source", "sweep"])
     return pd.concat(frames, ignore_index=True).drop_duplicates(SAME, ignore_index=True)

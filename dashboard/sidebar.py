@@ -40,10 +40,11 @@ def sidebar(loaded: Loaded) -> None:
         _source(loaded)
         delta_slider(loaded, "sidebar-delta")
         asked = fairness_of(choices(), loaded.data)
-        st.caption(asked.definition)
-        st.latex(FORMULAS[choices().notion])
         low, high = delta_range(loaded)
-        st.caption(f"For this data, {number(low)} asks for everything and above {number(high)} nothing is forbidden.")
+        st.caption(
+            f"{markdown(asked.definition)}\n\n$${FORMULAS[choices().notion]}$$\n\n"
+            f"For this data, {number(low)} asks for everything and above {number(high)} nothing is forbidden."
+        )
         _notion(loaded)
         _exposure_model(loaded)
 
@@ -121,7 +122,10 @@ def _notion(loaded: Loaded) -> None:
 
 def _exposure_model(loaded: Loaded) -> None:
     current = choices()
-    with st.expander("Exposure model: how attention falls"):
+    model = st.expander("Exposure model: how attention falls", key="sidebar-exposure", on_change="rerun")
+    if not model.open:
+        return
+    with model:
         names = list(MODELS)
         given = next((name for name, pair in MODELS.items() if pair == (current.power, current.shift)), None)
         if given is None:

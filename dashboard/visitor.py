@@ -25,10 +25,12 @@ def visitor() -> str:
 
 def remember_visitor() -> None:
     """Leave the cookie in a browser that has none yet."""
-    token = _token()
-    if st.context.cookies.get(COOKIE) == token or st.session_state.get("visitor-told"):
+    if st.session_state.get("visitor-told"):
         return
     st.session_state["visitor-told"] = True
+    token = _token()
+    if st.context.cookies.get(COOKIE) == token:
+        return
     # Only hexadecimal digits get here, so nothing can break out of the string.
     st.html(
         f"<script>document.cookie = '{COOKIE}={token}; path=/; max-age={_YEAR}; SameSite=Strict';</script>",

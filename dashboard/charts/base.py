@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +26,11 @@ MOST_GROUPS = 12
 """Most groups that a chart shows; the table under it has them all."""
 
 Trace = dict[str, Any]
-_AXIS = {"fixedrange": True, "zeroline": False, "automargin": True, "showgrid": False}
+_MARKUP = re.compile(r"<[^>]*>|&[a-z]+;")
+TICKS, TITLE, EDGE = 26, 22, 8
+"""Pixels that the numbers of an axis take, its title, and what is left free where there is neither."""
+# A margin that Plotly measures costs as much as the chart: it is drawn once to measure and once to be seen.
+_AXIS = {"fixedrange": True, "zeroline": False, "automargin": False, "showgrid": False}
 
 
 class Drawing(BaseFigure):
@@ -90,24 +95,34 @@ def figure(
     shapes: Sequence[dict[str, Any]] = (),
     notes: Sequence[dict[str, Any]] = (),
     top: int = 10,
+    left: int = 40,
+    right: int = EDGE,
+    more_below: int = 0,
     legend: bool = False,
     legend_below: bool = False,
     **layout: Any,
 ) -> Drawing:
-    """A quiet figure: no grid where it does not help, no zoom that traps a scrolling finger."""
+    """A quiet figure: no grid where it does not help, no zoom that traps a scrolling finger.
+
+    `left` is the room for what stands along the vertical axis; its title comes on top of that. `more_below` is needed
+    where more than a row of numbers stands along the horizontal one.
+    """
+    x, y = x or {}, y or {}
+    below = EDGE if x.get("visible") is False else TICKS + (TITLE if x.get("title") else 0)
+    margin = {"l": left + (TITLE if y.get("title") else 0), "r": right, "t": top, "b": below + more_below}
     place = {"y": -0.02, "yanchor": "top"} if legend_below else {"y": 1.02, "yanchor": "bottom"}
     return Drawing(
         {
             "data": list(traces),
             "layout": {
                 "height": height,
-                "margin": {"l": 8, "r": 8, "t": top, "b": 8},
+                "margin": margin,
                 "showlegend": legend,
                 "dragmode": False,
                 "hoverlabel": {"align": "left"},
                 "legend": {"orientation": "h", "x": 0, "traceorder": "normal", **place},
-                "xaxis": axis(**(x or {})),
-                "yaxis": axis(**(y or {})),
+                "xaxis": axis(**x),
+                "yaxis": axis(**y),
                 "shapes": list(shapes),
                 "annotations": list(notes),
                 **layout,
@@ -124,6 +139,11 @@ def axis(title: str = "", **settings: Any) -> dict[str, Any]:
 def group_axis(**settings: Any) -> dict[str, Any]:
     """A vertical axis of groups, the first at the top."""
     return {"autorange": "reversed", "ticklabelstandoff": 6, **settings}
+
+
+def room(labels: Sequence[str]) -> int:
+    """Pixels that labels of an axis take, going by the letters of the longest; markup takes none."""
+    return 18 + 7 * max((len(_MARKUP.sub("", label)) for label in labels), default=0)
 
 
 def rule(at: float, *, colour: str = NEUTRAL, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:

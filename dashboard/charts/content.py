@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dashboard.charts.base import ACCENT, MOST_GROUPS, Drawing, bars, figure, group_axis
+from dashboard.charts.base import ACCENT, MOST_GROUPS, Drawing, bars, figure, group_axis, room
 from dashboard.charts.exposure import group_labels
 from spofr_core.data import RankingDataset
 from spofr_core.reporting import group_styles, number
@@ -18,15 +18,17 @@ def group_counts(data: RankingDataset) -> Drawing:
     largest = sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS]
     names = [name for name in data.group_names if name in largest]
     styles = group_styles(data.group_names)
+    labels = group_labels(names, data.group_names)
     drawn = bars(
         [sizes[name] for name in names],
-        group_labels(names, data.group_names),
+        labels,
         [styles[name].colour for name in names],
         [f" {_counted(data, name)}" for name in names],
     )
     return figure(
         [drawn],
         height=70 + 44 * len(names),
+        left=room(labels),
         x={"title": "items", "range": [0, max(sizes.values(), default=1) * 1.04]},
         y=group_axis(),
     )

@@ -7,10 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.charts.base import ACCENT, FAINT, MOST_GROUPS, WARNING, Drawing, bars, figure, group_axis, note, rule
+from dashboard.charts.base import (
+    ACCENT,
+    FAINT,
+    MOST_GROUPS,
+    WARNING,
+    Drawing,
+    bars,
+    figure,
+    group_axis,
+    note,
+    room,
+    rule,
+)
 from dashboard.text import plot
 from spofr_core.evaluation import TOLERANCE, AuditResult
 from spofr_core.reporting import group_styles, number
+
+LONGEST = 20
+"""Letters of a group's name along an axis: a telephone is to have room for the chart as well."""
 
 
 def shown_groups(summary: Mapping[str, Any], most: int = MOST_GROUPS) -> list[str]:
@@ -26,7 +41,9 @@ def shown_groups(summary: Mapping[str, Any], most: int = MOST_GROUPS) -> list[st
 def group_labels(names: Sequence[str], all_names: Sequence[str]) -> list[str]:
     """Glyph and name of each group; equal short forms are told apart by their place."""
     styles = group_styles(all_names)
-    labels = [f'<span style="color:{styles[name].colour}">{styles[name].glyph}</span> {plot(name)}' for name in names]
+    labels = [
+        f'<span style="color:{styles[name].colour}">{styles[name].glyph}</span> {plot(name, LONGEST)}' for name in names
+    ]
     repeated = {label for label in labels if labels.count(label) > 1}
     return [f"{label} ({place + 1})" if label in repeated else label for place, label in enumerate(labels)]
 
@@ -44,9 +61,10 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     styles = group_styles(list(summary["groups"]))
     values = [summary["groups"][name]["exposure_mean"] for name in names]
     mean = overall_exposure(summary)
+    labels = group_labels(names, list(summary["groups"]))
     drawn = bars(
         values,
-        group_labels(names, list(summary["groups"])),
+        labels,
         [styles[name].colour for name in names],
         [f" <b>{number(value)}</b>  {against(value, mean)}" for value in values],
     )
@@ -54,6 +72,7 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
         [drawn],
         height=90 + 52 * len(names),
         top=30,
+        left=room(labels),
         x={"title": "mean exposure per item", "range": [0, max([*values, mean, 1e-9]) * 1.04]},
         y=group_axis(),
         shapes=[rule(mean)],
@@ -88,6 +107,7 @@ def bounds_shares(result: AuditResult) -> Drawing:
         traces,
         height=120 + 46 * len(names),
         top=34,
+        left=room(labels),
         legend=True,
         barmode="stack",
         x={"title": "share of judged queries, %", "range": [0, 100]},

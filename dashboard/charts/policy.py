@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.charts.base import ACCENT, FAINT, WARNING, Drawing, Trace, figure, group_axis, note, rule
+from dashboard.charts.base import ACCENT, FAINT, WARNING, Drawing, Trace, figure, group_axis, note, room, rule
 from dashboard.charts.exposure import group_labels
 from dashboard.text import plot
 from spofr_core.policy import Policy
@@ -118,6 +118,8 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     return figure(
         [cells],
         height=110 + 22 * shown,
+        left=room(labels),
+        right=90,
         x={"title": "position", "constrain": "domain"},
         y={
             "title": "items, highest score first",
@@ -133,13 +135,16 @@ def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], al
     names = [name for name in all_groups if name in compared[0][1].group_exposure]
     labels = dict(zip(names, group_labels(names, all_groups), strict=True))
     traces: list[Trace] = []
+    rows = []
     for title, policy in compared:
         for name in names:
             row = labels[name] if len(compared) == 1 else f"{labels[name]}, {title}"
+            rows.append(row)
             traces += _row(row, name, policy, sorted_exposure[name], all_groups, in_legend=not traces)
     return figure(
         traces,
-        height=110 + 46 * len(names) * len(compared),
+        height=110 + 46 * len(rows),
+        left=room(rows),
         top=34,
         legend=True,
         x={"title": "mean exposure per item of the group"},

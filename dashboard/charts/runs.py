@@ -122,6 +122,7 @@ def guarantee(frame: pd.DataFrame, guaranteed: set[str]) -> Drawing:
         traces,
         height=430,
         top=34,
+        more_below=20,
         legend=True,
         barmode="group",
         bargap=0.2,

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
 from dashboard.charts.base import MOST_POINTS
 from dashboard.charts.shares import is_thinned
 from dashboard.compute import Repaired, audited, fairness_of, repaired
-from dashboard.elements import chart, table, told
+from dashboard.elements import cards, chart, one_of, table, told
 from dashboard.navigation import page_named
 from dashboard.sidebar import delta_slider
 from dashboard.sources import Loaded, loaded
@@ -36,12 +35,19 @@ def page() -> None:
         _counted_apart(result)
         return
     _numbers(result)
-    beside = _held(result)
-    further, repair = st.container(), st.container()
+    left, right = st.columns(2, gap="large")
+    with left:
+        _held(result)
     # The browser draws together what it is told together: it draws what moves with delta while the lists are solved.
-    with repair:
-        _repair(source, result)
-    _evidence(result, beside, further)
+    _repair(source, result)
+    with right:
+        one_of(
+            "audit-groups",
+            {
+                "Which groups are outside": lambda: _outside(result),
+                "How far, in whose favour": lambda: _how_far(result),
+            },
+        )
     _worst(result)
     _counted_apart(result)
 
@@ -85,45 +91,42 @@ def _numbers(result: AuditResult) -> None:
         cutoff = utility["cutoff"]
         shown.append(("DCG", number(utility["dcg"]), f"95 % CI {interval(utility['dcg_ci'])}"))
         shown.append((f"nDCG@{cutoff}", number(utility["ndcg"]), f"95 % CI {interval(utility['ndcg_ci'])}"))
-    for column, (label, value, more) in zip(st.columns(len(shown)), shown, strict=True):
-        with column.container(border=True, height="stretch"):
-            st.metric(label, value)
-            st.caption(more)
+    cards(shown)
 
 
-def _held(result: AuditResult) -> DeltaGenerator:
-    """The curve that delta moves along; returns the place beside it."""
+def _held(result: AuditResult) -> None:
+    """The curve that delta moves along."""
     delta = choices().delta
-    left, right = st.columns(2, gap="large")
-    with left:
-        held = percent(float(result.share_at([delta])[0]))
-        chart(
-            share_curve(result, delta),
-            "How many queries hold delta, whatever delta is",
-            f"Share of judged queries that hold delta, as a step function of delta; {held} at delta {number(delta)}.",
-            table=result.fair_share,
-            note="Band: 95 % Wilson interval."
-            + (f" Drawn with {MOST_POINTS} of its steps." if is_thinned(result) else ""),
-        )
-    return right
+    held = percent(float(result.share_at([delta])[0]))
+    chart(
+        share_curve(result, delta),
+        "How many queries hold delta, whatever delta is",
+        f"Share of judged queries that hold delta, as a step function of delta; {held} at delta {number(delta)}.",
+        table=result.fair_share,
+        note="Band: 95 % Wilson interval." + (f" Drawn with {MOST_POINTS} of its steps." if is_thinned(result) else ""),
+    )
 
 
-def _evidence(result: AuditResult, beside: DeltaGenerator, further: DeltaGenerator) -> None:
-    with beside:
-        chart(
-            bounds_shares(result),
-            "Which groups are outside their bounds",
-            "Share of judged queries in which each group's exposure is below, within and above its bounds.",
-            table=lambda: _bounds_table(result),
-        )
-    with further:
-        chart(
-            violation_histograms(result, choices().delta),
-            "How far, and in whose favour",
-            "Histogram over queries of each group's signed violation; within delta is shaded.",
-            table=lambda: _violation_table(result),
-            note="Shaded: within delta. Left of it a group gets too little exposure, right of it too much.",
-        )
+def _outside(result: AuditResult) -> None:
+    chart(
+        bounds_shares(result),
+        "Which groups are outside their bounds",
+        "Share of judged queries in which each group's exposure is below, within and above its bounds.",
+        table=lambda: _bounds_table(result),
+        headed=False,
+        note="The bounds are those that delta sets for each query.",
+    )
+
+
+def _how_far(result: AuditResult) -> None:
+    chart(
+        violation_histograms(result, choices().delta),
+        "How far, and in whose favour",
+        "Histogram over queries of each group's signed violation; within delta is shaded.",
+        table=lambda: _violation_table(result),
+        headed=False,
+        note="Shaded: within delta. Left of it a group gets too little exposure, right of it too much.",
+    )
 
 
 def _worst(result: AuditResult) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.charts.content import group_counts, list_lengths
-from dashboard.elements import chart, show_table, told
+from dashboard.elements import cards, chart, show_table, told
 from dashboard.navigation import page_named
 from dashboard.sources import SAMPLES, UPLOAD, Loaded, keep_upload, loaded
 from dashboard.state import choices, choose, follow
@@ -219,10 +219,7 @@ def _content(source: Loaded) -> None:
             "share of items with a label above 0" if data.relevance is not None else "no labels",
         ),
     ]
-    for column, (label, value, more) in zip(st.columns(4), shown, strict=True):
-        with column.container(border=True, height="stretch"):
-            st.metric(label, value)
-            st.caption(more)
+    cards(shown)
     left, right = st.columns(2, gap="large")
     with left:
         chart(group_counts(data), "Items by group", "Number of items of each group.", table=lambda: _group_frame(data))

@@ -9,7 +9,7 @@ from dashboard.charts import runs as charts
 from dashboard.elements import chart, show_table, told
 from dashboard.navigation import page_named
 from dashboard.picker import picked
-from dashboard.runs import queries_of
+from dashboard.runs import Sweep, queries_of
 from dashboard.sentences import ANCHORS, empty_slots, promised
 from dashboard.state import choices
 from dashboard.text import markdown
@@ -39,19 +39,32 @@ def page() -> None:
         return
     levels, deltas, select = _asked()
     with_mine = sorted({*deltas, choices().delta})
-    frame = guarantees(
-        rivals,
-        queries_of(found.sweeps, rivals, "test"),
-        queries_of(found.sweeps, rivals, "validation"),
-        deltas=with_mine,
-        levels=levels,
-        select=select,
-    )
+    frame = _taken(found.sweeps, rivals, found.key, tuple(with_mine), tuple(levels), select)
     with headline:
         st.title(markdown(promised(frame, choices().delta, max(levels))) + r"\.", anchor=False)
         st.markdown(_what(select))
     _bars(frame[frame["delta"].isin(deltas)])
     _table(frame)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _taken(
+    _sweeps: list[Sweep],
+    _rivals: pd.DataFrame,
+    key: str,
+    deltas: tuple[float, ...],
+    levels: tuple[float, ...],
+    select: str,
+) -> pd.DataFrame:
+    """The model that each method, delta and share gets."""
+    return guarantees(
+        _rivals,
+        queries_of(_sweeps, _rivals, "test"),
+        queries_of(_sweeps, _rivals, "validation"),
+        deltas=deltas,
+        levels=levels,
+        select=select,
+    )
 
 
 def _asked() -> tuple[list[float], list[float], str]:

@@ -19,7 +19,7 @@ from dashboard.charts.policy import (
     sampled_histogram,
 )
 from dashboard.compute import audited, fairness_of, repaired
-from dashboard.elements import chart, csv_bytes, show_table, told
+from dashboard.elements import chart, csv_bytes, one_of, show_table, told
 from dashboard.sampling import PERIODS, Sampled, sampled_violations
 from dashboard.sidebar import delta_steps
 from dashboard.sources import Loaded, loaded
@@ -31,7 +31,7 @@ from spofr_core.fairness import Fairness
 from spofr_core.policy import Policy, Verification, verify
 from spofr_core.reporting import counted, group_styles, name_text, number, percent
 
-OFFERED = 500
+OFFERED = 100
 """Queries in the picker; the search finds the others."""
 IMPRESSIONS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
@@ -53,10 +53,15 @@ def page() -> None:
         second = repaired(source.data, fairness.with_delta(other)).policies[place]
         compared.append((f"delta {number(other)}", second))
     _lotteries(source, compared)
-    _exposure(source, result, place, compared)
-    _heat(source, policy)
-    _sampled(policy, fairness)
-    _drawn(policy, source)
+    one_of(
+        "policy-more",
+        {
+            "Exposure": lambda: _exposure(source, result, place, compared),
+            "Positions": lambda: _heat(source, policy),
+            "What readers see": lambda: _sampled(policy, fairness),
+            "Draw one": lambda: _drawn(policy, source),
+        },
+    )
     _proof(policy, fairness, source)
 
 
@@ -226,7 +231,6 @@ def _matrix_frame(policy: Policy) -> pd.DataFrame:
 
 
 def _sampled(policy: Policy, fairness: Fairness) -> None:
-    st.subheader("What readers really see", anchor=False)
     impressions = st.select_slider("Impressions in a period", IMPRESSIONS, value=1, key="policy-impressions")
     delta = policy.relaxed or choices().delta
     sampled = sampled_violations(policy, fairness, impressions)
@@ -250,10 +254,8 @@ def _sampled_frame(sampled: Sampled) -> pd.DataFrame:
 
 
 def _drawn(policy: Policy, source: Loaded) -> None:
-    st.subheader("Draw one ranking", anchor=False)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Draw a ranking", icon=":material/casino:"):
-            st.session_state["draws"] = st.session_state.get("draws", 0) + 1
+    if st.button("Draw a ranking", icon=":material/casino:"):
+        st.session_state["draws"] = st.session_state.get("draws", 0) + 1
     draws = st.session_state.get("draws", 0)
     if not draws:
         return

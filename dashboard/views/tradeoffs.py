@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -9,7 +10,7 @@ import streamlit as st
 
 from dashboard.charts import runs as charts
 from dashboard.charts.base import Drawing
-from dashboard.elements import chart, told
+from dashboard.elements import chart, one_of, told
 from dashboard.models import Model, exact_curve, model_named, run_title
 from dashboard.navigation import page_named
 from dashboard.picker import Picked, part_of, picked, said, values_of
@@ -22,11 +23,12 @@ from spofr_core.experiments import METHOD_NAMES
 from spofr_core.reporting import counted, number
 
 BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
-CURVES = {
-    "notion": ("DCG against delta, by notion", "more than one notion"),
-    "groups": ("DCG against delta, by number of groups", "more than one number of groups"),
-    "clicks": ("DCG against delta, by training size", "more than one training size"),
+BY = {
+    "notion": ("By notion", "more than one notion"),
+    "groups": ("By number of groups", "more than one number of groups"),
+    "clicks": ("By training size", "more than one training size"),
 }
+"""What runs may differ in besides the method: the tab, and what a sweep needs to have one."""
 
 
 @told
@@ -38,7 +40,7 @@ def page() -> None:
         headline.title("What fairness costs", anchor=False)
         _to_training()
         return
-    head, rest = matched(found.setting, choices().delta)
+    head, rest = _headline(found.setting, found.key, choices().delta)
     with headline:
         st.title(markdown(head) + r"\.", anchor=False)
         st.markdown(markdown(rest))
@@ -46,7 +48,6 @@ def page() -> None:
     _models(points, found.key)
     _chosen_model(points)
     _curves(found)
-    _by_setting(found)
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,19 @@ def _analyses(_setting: pd.DataFrame, key: str) -> Analyses:
     return Analyses(points, curve, asked_and_achieved(_setting), price_of_fairness(_setting))
 
 
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _headline(_setting: pd.DataFrame, key: str, delta: float) -> tuple[str, str]:
+    return matched(_setting, delta)
+
+
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _grid(_points: pd.DataFrame, key: str, model: str) -> Drawing:
     return charts.grid(_points, model)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _curve_figures(_found: Analyses, key: str) -> tuple[Drawing, Drawing, Drawing]:
-    return charts.tradeoff(_found.curve), charts.achieved(_found.asked), charts.price(_found.cost)
+def _delta_figure(_curve: pd.DataFrame, key: str) -> Drawing:
+    return charts.tradeoff(_curve)
 
 
 def _to_training() -> None:
@@ -152,42 +158,59 @@ def _without_training(model: Model) -> None:
 
 
 def _curves(found: Picked) -> None:
+    """Curves over delta, one kind at a time."""
     analyses = _analyses(found.setting, found.key)
-    frame = analyses.curve
-    if frame.empty:
+    by = _comparable(found, found.key)
+    views: dict[str, Callable[[], None]] = {}
+    if not analyses.curve.empty:
+        views["DCG against delta"] = lambda: _by_delta(analyses, found.key)
+        views["Asked for and achieved"] = lambda: _achieved(analyses)
+        views["The price of delta"] = lambda: _price(analyses)
+    views |= {BY[name][0]: lambda name=name, runs=runs: _by_setting(name, runs) for name, runs in by.items()}
+    if views:
+        one_of("tradeoffs-curves", views)
+    else:
         st.info(
             "None of these methods can be asked for a delta: there is no curve over delta to draw. "
             "SPOFR and predict-then-optimise have one.",
             icon=":material/info:",
         )
-        return
-    by_delta, achieved, price = _curve_figures(analyses, found.key)
-    ideal = number(float(frame["ideal_dcg"].mean()))
-    left, right = st.columns(2, gap="large")
-    with left:
-        chart(
-            by_delta,
-            "DCG against the delta asked for",
-            "Mean test DCG against delta, a curve per method with its band over seeds.",
-            table=lambda: frame,
-            note=f"{BAND} The ideal DCG of these lists, without any condition, is {ideal}.",
-        )
-    with right:
-        asked = analyses.asked
-        chart(
-            achieved,
-            "Asked for against achieved",
-            "Largest and mean violation over the test queries against the delta asked for; the diagonal is delta.",
-            table=lambda: asked,
-            note=_held(asked),
-        )
-    cost = analyses.cost
+    missing = [needed for name, (_, needed) in BY.items() if name not in by]
+    if missing:
+        st.caption(f"Choose or train a sweep with {' or '.join(missing)} to see curves by that.")
+
+
+def _by_delta(analyses: Analyses, key: str) -> None:
+    frame = analyses.curve
     chart(
-        price,
+        _delta_figure(frame, key),
+        "DCG against the delta asked for",
+        "Mean test DCG against delta, a curve per method with its band over seeds.",
+        table=lambda: frame,
+        headed=False,
+        note=f"{BAND} The ideal DCG of these lists, without any condition, is {number(frame['ideal_dcg'].mean())}.",
+    )
+
+
+def _achieved(analyses: Analyses) -> None:
+    chart(
+        charts.achieved(analyses.asked),
+        "Asked for against achieved",
+        "Largest and mean violation over the test queries against the delta asked for; the diagonal is delta.",
+        table=lambda: analyses.asked,
+        headed=False,
+        note=_held(analyses.asked),
+    )
+
+
+def _price(analyses: Analyses) -> None:
+    chart(
+        charts.price(analyses.cost),
         "The price of a delta",
         "Share of DCG lost against the largest delta of the grid.",
-        table=lambda: cost,
-        note=f"Against the same method and seed at delta = {frame['delta'].max():g}. {BAND}",
+        table=lambda: analyses.cost,
+        headed=False,
+        note=f"Against the same method and seed at delta = {analyses.curve['delta'].max():g}. {BAND}",
     )
 
 
@@ -197,35 +220,36 @@ def _held(asked: pd.DataFrame) -> str:
     return f"{held} of {len(mine)} settings hold delta on every test query of every seed."
 
 
-def _by_setting(found: Picked) -> None:
-    """Curves by what runs differ in besides the method: one method at a time."""
-    missing = []
-    for by, (title, needed) in CURVES.items():
-        others = {name: value for name, value in found.where.items() if name != by}
-        runs = part_of(found.runs, others)
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _comparable(_found: Picked, key: str) -> dict[str, pd.DataFrame]:
+    """For each thing that the runs differ in besides the method: the runs that are otherwise of one setting."""
+    comparable = {}
+    for by in BY:
+        runs = part_of(_found.runs, {name: value for name, value in _found.where.items() if name != by})
         runs = runs[runs["delta"].notna()]
-        if len(values_of(runs, by)) < 2:
-            missing.append(needed)
-            continue
-        methods = [method for method in METHOD_NAMES if method in set(runs["method"])]
-        st.subheader(title, anchor=False)
-        method = st.segmented_control(
-            "Method",
-            methods,
-            default=methods[0],
-            format_func=METHOD_NAMES.__getitem__,
-            required=True,
-            key=f"tradeoffs-by-{by}",
-        )
-        frame = tradeoff(runs[runs["method"] == method])
-        spoken = ", ".join(said(by, value) for value in values_of(frame, by))
-        chart(
-            charts.tradeoff(frame, by),
-            title,
-            f"Mean test DCG against delta: {spoken}.",
-            table=lambda frame=frame: frame,
-            note=BAND,
-            headed=False,
-        )
-    if missing:
-        st.caption(f"Choose or train a sweep with {' or '.join(missing)} to see curves by that.")
+        if len(values_of(runs, by)) > 1:
+            comparable[by] = runs
+    return comparable
+
+
+def _by_setting(by: str, runs: pd.DataFrame) -> None:
+    """Curves of one method at a time."""
+    methods = [method for method in METHOD_NAMES if method in set(runs["method"])]
+    method = st.segmented_control(
+        "Method",
+        methods,
+        default=methods[0],
+        format_func=METHOD_NAMES.__getitem__,
+        required=True,
+        key=f"tradeoffs-by-{by}",
+    )
+    frame = tradeoff(runs[runs["method"] == method])
+    spoken = ", ".join(said(by, value) for value in values_of(frame, by))
+    chart(
+        charts.tradeoff(frame, by),
+        f"DCG against delta, {BY[by][0].lower()}",
+        f"Mean test DCG against delta: {spoken}.",
+        table=lambda: frame,
+        note=BAND,
+        headed=False,
+    )

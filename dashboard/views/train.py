@@ -19,7 +19,7 @@ from dashboard.runs import results_of, sweeps
 from dashboard.sentences import ANCHORS
 from dashboard.sidebar import NOTIONS, notions_for
 from dashboard.sources import SAMPLES, UPLOAD, Loaded, loaded_data
-from dashboard.state import choices, choose
+from dashboard.state import choices, choose, follow
 from dashboard.stored_uploads import dataset_of_upload, forget_uploads, write_upload
 from dashboard.text import markdown
 from dashboard.tray import board
@@ -36,7 +36,7 @@ ABOUT = {
 }
 DELTAS = "0, 0.01, 0.03, 0.05, 0.1, 0.4"
 PENALTIES = "0, 10, 100, 1000, 10000"
-LISTS = 500
+USUAL: dict[str, Any] = {"max_steps": 3000, "patience": 20, "learning_rate": 1e-3, "lists": 500}
 
 
 @told
@@ -140,18 +140,30 @@ def _groups(source: Loaded) -> list[str]:
 
 
 def _training(source: Loaded) -> dict[str, Any]:
-    with st.expander("Training settings"):
-        one, two, three = st.columns(3)
-        steps = one.number_input("Steps at most", 10, 100_000, 3000, step=100, key="train-steps")
-        patience = two.number_input("Patience", 1, 1000, 20, key="train-patience",
-                                    help="Validations without a new best until training stops.")  # fmt: skip
-        rate = three.number_input("Learning rate", 1e-5, 1.0, 1e-3, format="%g", key="train-rate")
-        lists = LISTS
-        if source.key in SAMPLES and source.key != "hiring":
-            lists = st.number_input("Lists drawn per part", 20, 5000, LISTS, step=100, key="train-lists")
-    changed = {"max_steps": (int(steps), 3000), "patience": (int(patience), 20), "learning_rate": (float(rate), 1e-3)}
-    settings: dict[str, Any] = {name: value for name, (value, default) in changed.items() if value != default}
-    return {**settings, "lists": int(lists)}
+    """What is seldom changed; it is kept while its fields are closed."""
+    given = {**USUAL, **st.session_state.get("training", {})}
+
+    def field(name: str, label: str, low: float, high: float, **more: Any) -> None:
+        key = f"train-{name}"
+        follow(key, given[name])
+        keep = lambda: st.session_state.update(training={**given, name: st.session_state[key]})  # noqa: E731
+        st.number_input(label, low, high, key=key, on_change=keep, **more)
+
+    settings = st.expander("Training settings", key="train-settings", on_change="rerun")
+    drawn = source.key in SAMPLES and source.key != "hiring"
+    if settings.open:
+        with settings:
+            one, two, three = st.columns(3)
+            with one:
+                field("max_steps", "Steps at most", 10, 100_000, step=100)
+            with two:
+                field("patience", "Patience", 1, 1000, help="Validations without a new best until training stops.")
+            with three:
+                field("learning_rate", "Learning rate", 1e-5, 1.0, format="%g")
+            if drawn:
+                field("lists", "Lists drawn per part", 20, 5000, step=100)
+    changed = {name: value for name, value in given.items() if name != "lists" and value != USUAL[name]}
+    return {**changed, "lists": given["lists"] if drawn else USUAL["lists"]}
 
 
 def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
@@ -172,10 +184,12 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
         _probe(source, plan.store, missing)
     if start:
         _start(source, plan)
-    with st.expander("The same from a shell"):
-        st.caption("Save this as sweep.yaml, then:")
-        st.code("spofr sweep sweep.yaml --out runs", language="bash")
-        st.code(yaml.safe_dump(plan.spec.to_dict(), sort_keys=False, allow_unicode=True), language="yaml")
+    shell = st.expander("The same from a shell", key="train-shell", on_change="rerun")
+    if shell.open:
+        with shell:
+            st.caption("Save this as sweep.yaml, then:")
+            st.code("spofr sweep sweep.yaml --out runs", language="bash")
+            st.code(yaml.safe_dump(plan.spec.to_dict(), sort_keys=False, allow_unicode=True), language="yaml")
 
 
 def _probe(source: Loaded, store: Path, missing: tuple[RunConfig, ...]) -> None:

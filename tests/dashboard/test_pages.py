@@ -135,7 +135,7 @@ def test_the_policy_page_compares_two_deltas_and_finds_queries():
 
 
 def test_draw_verify_and_sampled_periods():
-    app = shown("policy", delta=0.02)
+    app = shown("policy", delta=0.02, state={"policy-more": "Draw one"})
     next(button for button in app.button if button.label == "Draw a ranking").click()
     rerun(app)
     drawn = next(frame.value for frame in app.dataframe if list(frame.value.columns[:2]) == ["position", "item"])
@@ -143,6 +143,8 @@ def test_draw_verify_and_sampled_periods():
     one = data.query(app.session_state["choices"].query)
     assert sorted(drawn["item"]) == sorted(one.item_ids.tolist())
     assert list(drawn["position"]) == list(range(1, one.n_items + 1))
+    app.session_state["policy-more"] = "What readers see"
+    rerun(app)
     app.select_slider(key="policy-impressions").set_value(100)
     rerun(app)
     assert any("The mean over 100 drawn rankings exceeds delta in" in text.value for text in app.caption)
@@ -172,12 +174,22 @@ def test_figures_hold_numbers_only_where_they_are_numbers():
             assert not any(isinstance(value, float) and np.isnan(value) for value in trace.get("x", []))
 
 
-@pytest.mark.parametrize("view", ["audit", "data", "policy"])
-def test_the_numbers_behind_every_chart(view):
-    app = shown(view)
+@pytest.mark.parametrize(
+    ("view", "tab", "last"),
+    [
+        ("audit", {"audit-groups": "Which groups are outside"}, "Which groups are outside their bounds"),
+        ("audit", {"audit-groups": "How far, in whose favour"}, "How far, and in whose favour"),
+        ("data", {}, "How long the lists are"),
+        ("policy", {"policy-more": "Exposure"}, "Exposure against its bounds"),
+        ("policy", {"policy-more": "Positions"}, "Who stands where, how often"),
+        ("policy", {"policy-more": "What readers see"}, "What readers really see"),
+    ],
+)
+def test_the_numbers_behind_every_chart(view, tab, last):
+    app = shown(view, state=tab)
     tables = len(app.dataframe)
-    names = [f"numbers-{name}" for name in ("lottery-0", *(head.value for head in app.subheader))]
-    opened = {name: True for name in names if name in app.session_state}
-    again = shown(view, state=opened)
-    assert len(again.dataframe) == tables + len(again.get("plotly_chart"))
-    assert len(opened) == len(again.get("plotly_chart"))
+    candidates = ("lottery-0", last, *(head.value for head in app.subheader))
+    names = {f"numbers-{name}" for name in candidates if f"numbers-{name}" in app.session_state}
+    assert len(names) == len(app.get("plotly_chart")) >= 2
+    again = shown(view, state={**tab, **dict.fromkeys(names, True)})
+    assert len(again.dataframe) == tables + len(names)
