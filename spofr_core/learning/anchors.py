@@ -30,12 +30,12 @@ class UnfairSettings(TrainingSettings):
     Parameters
     ----------
     scorer : {"listnet", "logistic"}
-    weighting : {"lists", "labels"}
+    weighting : {"labels", "lists"}
         The loss of the scorer, as in `PredictThenOptimize`.
     """
 
     scorer: Literal["listnet", "logistic"] = "listnet"
-    weighting: Literal["lists", "labels"] = "lists"
+    weighting: Literal["labels", "lists"] = "labels"
 
 
 class Unfair(SortedEstimator):

@@ -26,13 +26,13 @@ class PredictThenOptimizeSettings(TrainingSettings):
     estimates : {"probabilities", "scores"}
         What the programme is given: the softmax over the list (ListNet) or the probability of relevance (logistic), or
         the raw scores. The programme weighs relevance against exposure, so the scale within a list matters.
-    weighting : {"lists", "labels"}
-        Of ListNet: whether all lists weigh the same, or as much as the sum of their labels.
+    weighting : {"labels", "lists"}
+        Of ListNet: whether lists weigh as much as the sum of their labels, or all the same.
     """
 
     scorer: Literal["listnet", "logistic"] = "listnet"
     estimates: Literal["probabilities", "scores"] = "probabilities"
-    weighting: Literal["lists", "labels"] = "lists"
+    weighting: Literal["labels", "lists"] = "labels"
 
 
 class PredictThenOptimize(ProgrammeEstimator):

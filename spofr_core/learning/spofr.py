@@ -42,8 +42,9 @@ class SPOFRSettings(TrainingSettings):
     ties : {"random", "scores"}
         Of SPO+: labels are mostly 0, so their optimal policy is not unique; break its ties by a seed, or by the current
         scores.
-    weighting : {"lists", "labels"}
-        Whether all lists weigh the same in warm-up and Fenchel-Young loss, or as much as the sum of their labels.
+    weighting : {"labels", "lists"}
+        Whether lists weigh as much as the sum of their labels in warm-up and Fenchel-Young loss (the unbiased choice
+        with inverse-propensity labels, and the better one on the validation lists of all samples), or all the same.
     fine_tuning_rate : float, optional
         Learning rate after a warm-up; that of the warm-up by default.
     """
@@ -55,7 +56,7 @@ class SPOFRSettings(TrainingSettings):
     sigma: float = Field(default=0.3, gt=0)
     draws: int = Field(default=1, ge=1)
     ties: Literal["random", "scores"] = "random"
-    weighting: Literal["lists", "labels"] = "lists"
+    weighting: Literal["labels", "lists"] = "labels"
     fine_tuning_rate: float | None = Field(default=None, gt=0)
 
     @property
