@@ -10,7 +10,7 @@ from dashboard.elements import opening, told
 from dashboard.navigation import pages
 from dashboard.sidebar import settle, sidebar
 from dashboard.sources import loaded
-from dashboard.state import write_address
+from dashboard.state import read_address, write_address
 from dashboard.tray import tray
 from dashboard.visitor import remember_visitor
 from dashboard.warmup import solver
@@ -24,10 +24,15 @@ def main() -> None:
     st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ICON), layout="wide")
     solver()
     page = st.navigation(pages(), position="top")
-    opening(page.url_path)
+    said = read_address()
+    opened = opening(page.url_path)
     controls()
     page.run()
-    write_address()
+    if said or opened:
+        write_address()
+    else:
+        # Back from the first view of a page to the empty address before it: that is no view, so go on to the last one.
+        st.html("<script>history.back()</script>", unsafe_allow_javascript=True)
 
 
 @told

@@ -57,10 +57,11 @@ def chart(
             show_table(table(), f"Numbers of: {title}")
 
 
-def opening(page: str) -> None:
-    """Say which page is about to be drawn."""
+def opening(page: str) -> bool:
+    """Whether the page that is about to be drawn is another one than before."""
     st.session_state[_OPENING] = st.session_state.get("page") != page
     st.session_state["page"] = page
+    return st.session_state[_OPENING]
 
 
 def cards(shown: Sequence[tuple[str, str, str]]) -> None:

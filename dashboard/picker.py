@@ -35,7 +35,7 @@ def picked(page: str) -> Picked | None:
     """Let the reader choose; None, and a sentence, where no run is done yet."""
     offered = {sweep.key: sweep for sweep in sweeps()}
     current = _current(list(offered.values()))
-    follow(f"{page}-sweeps", current)
+    follow(f"{page}-sweeps", current, of=tuple(offered))
     st.multiselect(
         "Sweeps",
         list(offered),

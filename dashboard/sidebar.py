@@ -74,7 +74,7 @@ def delta_slider(loaded: Loaded, key: str) -> None:
     value = min(max(choices().delta, 0.0), end)
     if value != choices().delta:
         choose(delta=value)
-    follow(key, value)
+    follow(key, value, of=(end, step))
     st.slider(
         "delta",
         min_value=0.0,
@@ -106,7 +106,7 @@ def notions_for(loaded: Loaded) -> list[Notion]:
 
 def _notion(loaded: Loaded) -> None:
     offered = notions_for(loaded)
-    follow("sidebar-notion", choices().notion)
+    follow("sidebar-notion", choices().notion, of=tuple(offered))
     st.segmented_control(
         "Notion of fairness",
         offered,
@@ -131,10 +131,10 @@ def _exposure_model(loaded: Loaded) -> None:
         if given is None:
             given = current.position_bias.label
             names.append(given)
-        follow("sidebar-model", given)
+        follow("sidebar-model", given, of=tuple(names))
         st.selectbox("Exposure of position j", names, key="sidebar-model", on_change=_take_model)
         longest = int(loaded.data.list_lengths.max(initial=1))
-        follow("sidebar-top", current.top)
+        follow("sidebar-top", current.top, of=longest)
         st.number_input(
             "Only the top k are seen (0: all)",
             min_value=0,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from spofr_core.fairness import Notion, PositionBias
 
@@ -105,6 +106,24 @@ def choose(**changes: Any) -> None:
     st.session_state[_KEY] = replace(before, **changes)
 
 
+def read_address() -> bool:
+    """Take back the choices of an address that Back or Forward of the browser has brought.
+
+    Returns
+    -------
+    bool
+        False where the browser went through its history to an address without any choices: the menu leads to such
+        addresses, and the page itself to one with choices right after that.
+    """
+    run = get_script_run_ctx()
+    if run is None or not run.is_history_navigation:
+        return True
+    given = st.query_params.to_dict()
+    if given:
+        st.session_state[_KEY] = Choices.from_address(given)
+    return bool(given)
+
+
 def write_address() -> None:
     """Let the address say what is on the screen. Setting it costs a message to the browser, so only on a change."""
     wanted = choices().to_address()
@@ -112,10 +131,12 @@ def write_address() -> None:
         st.query_params.from_dict(wanted)
 
 
-def follow(key: str, value: Any) -> None:
+def follow(key: str, value: Any, of: Any = None) -> None:
     """Give the widget `key` this value before it is drawn.
 
-    Only when it differs: a value set from here overrides what the reader may be doing to the widget right now.
+    Only when it differs: a value set from here overrides what the reader may be doing to the widget right now. With
+    other options or another range (`of`) it is another widget for the browser, which has to be told.
     """
-    if st.session_state.get(key) != value:
+    if st.session_state.get(key) != value or st.session_state.get(f"{key}-of") != of:
         st.session_state[key] = value
+        st.session_state[f"{key}-of"] = of

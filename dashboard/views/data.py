@@ -61,7 +61,7 @@ def _samples() -> None:
     if here in SAMPLES and len(SAMPLES[here].groups) > 1:
         groups = SAMPLES[here].groups
         current = choices().groups if choices().groups in groups else next(iter(groups))
-        follow("data-groups", current)
+        follow("data-groups", current, of=here)
         st.selectbox(
             "Groups",
             list(groups),

@@ -82,7 +82,7 @@ def _picked(source: Loaded, result: AuditResult) -> int:
             current = offered[0]
         else:
             offered.insert(0, current)
-    follow("policy-query", current)
+    follow("policy-query", current, of=(source.data.fingerprint, tuple(offered)))
     right.selectbox(
         f"Query, worst first ({len(found):,} of {len(ids):,})",
         offered,

@@ -106,7 +106,7 @@ def _chosen_model(points: pd.DataFrame) -> None:
     ordered = points.sort_values(["dominated", "violation_mean"], kind="stable")
     titles = {row["run"]: run_title(row) for row in ordered.to_dict("records")}
     offered = ["", *titles]
-    follow("tradeoffs-model", choices().model if choices().model in titles else "")
+    follow("tradeoffs-model", choices().model if choices().model in titles else "", of=tuple(titles))
     st.selectbox(
         "Look at one model",
         offered,

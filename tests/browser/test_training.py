@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -72,6 +73,29 @@ def fill(page: Page, label: str, value: str) -> None:
 def plan(page: Page, address: str, *, deltas: str, steps: int) -> None:
     """SPOFR alone on a few lists of German Credit."""
     opened(page, f"{address}/train?data=german-credit")
+    spofr_alone(page, deltas=deltas, steps=steps)
+    fill(page, "Lists drawn per part", "40")
+
+
+def uploaded(page: Page, address: str, name: str, seed: int) -> None:
+    """Make a small file, with two features to learn from, the data of this visitor."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        f"{name}{q},d{k},{'xy'[k % 2]},{rng.random():.4f},{rng.integers(0, 3)},{rng.random():.4f},{rng.random():.4f}"
+        for q in range(40)
+        for k in range(6)
+    ]
+    table = "\n".join(["query_id,item_id,group,score,relevance,taste,size", *rows])
+    opened(page, f"{address}/data")
+    file = {"name": f"{name}.csv", "mimeType": "text/csv", "buffer": table.encode()}
+    page.locator('input[type="file"]').set_input_files(file)
+    page.get_by_role("button", name="Audit this data").click()
+    expect(page.locator("h1")).to_contain_text("of 40 queries")
+    settled(page)
+
+
+def spofr_alone(page: Page, *, deltas: str, steps: int) -> None:
+    """The form of the Train page filled in for one method."""
     page.get_by_role("button", name="predict, then optimise").click()
     settled(page)
     page.locator("label").filter(has_text="And the two ends").click()
@@ -79,7 +103,6 @@ def plan(page: Page, address: str, *, deltas: str, steps: int) -> None:
     fill(page, "deltas", deltas)
     page.get_by_text("Training settings").click()
     fill(page, "Steps at most", str(steps))
-    fill(page, "Lists drawn per part", "40")
 
 
 def tray(page: Page):
@@ -145,3 +168,25 @@ def test_a_job_is_found_again_cancelled_and_resumed(page, context, site):
     tray(page).get_by_role("button", name="Cancel").click()
     expect(tray(page).get_by_text("cancelled, ")).to_be_visible(timeout=JOB)
     no_error(page)
+
+
+def test_two_visitors_train_on_their_own_files_and_see_no_others(chromium, page, site):
+    other = chromium.new_context(viewport={"width": 1440, "height": 1000})
+    try:
+        visitors = {"apples": page, "pears": other.new_page()}
+        for seed, (name, who) in enumerate(visitors.items()):
+            uploaded(who, site.address, name, seed)
+            go(who, "Train")
+            expect(who.get_by_text(f"On {name}.csv")).to_be_visible()
+            spofr_alone(who, deltas="0.05", steps=20)
+            who.get_by_role("button", name="Start", exact=True).click()
+        for (name, who), absent in zip(visitors.items(), reversed(visitors), strict=True):
+            expect(tray(who).get_by_text("done, 1 of 1 runs done")).to_be_visible(timeout=JOB)
+            settled(who)
+            for title in ("Train", "Tradeoffs", "Guarantees", "Audit"):
+                go(who, title)
+                expect(who.get_by_text(name).first).to_be_attached()
+                assert absent not in who.content()
+                no_error(who)
+    finally:
+        other.close()
