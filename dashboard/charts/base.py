@@ -97,19 +97,19 @@ def figure(
     top: int = 10,
     left: int = 40,
     right: int = EDGE,
-    more_below: int = 0,
     legend: bool = False,
     legend_below: bool = False,
+    entry: int = 0,
     **layout: Any,
 ) -> Drawing:
     """A quiet figure: no grid where it does not help, no zoom that traps a scrolling finger.
 
-    `left` is the room for what stands along the vertical axis; its title comes on top of that. `more_below` is needed
-    where more than a row of numbers stands along the horizontal one.
+    `left` is the room for what stands along the vertical axis; its title comes on top of that. A long legend is set in
+    columns of `entry` pixels: as wide as its longest words, it would be one tall column on a telephone.
     """
     x, y = x or {}, y or {}
     below = EDGE if x.get("visible") is False else TICKS + (TITLE if x.get("title") else 0)
-    margin = {"l": left + (TITLE if y.get("title") else 0), "r": right, "t": top, "b": below + more_below}
+    margin = {"l": left + (TITLE if y.get("title") else 0), "r": right, "t": top, "b": below}
     place = {"y": -0.02, "yanchor": "top"} if legend_below else {"y": 1.02, "yanchor": "bottom"}
     return Drawing(
         {
@@ -120,7 +120,7 @@ def figure(
                 "showlegend": legend,
                 "dragmode": False,
                 "hoverlabel": {"align": "left"},
-                "legend": {"orientation": "h", "x": 0, "traceorder": "normal", **place},
+                "legend": {"orientation": "h", "x": 0, "traceorder": "normal", "entrywidth": entry, **place},
                 "xaxis": axis(**x),
                 "yaxis": axis(**y),
                 "shapes": list(shapes),

@@ -121,12 +121,12 @@ def _part(name: str, shares: np.ndarray, labels: list[str], colour: str, pattern
         shares,
         labels,
         colour,
-        [f"{share:.0f} %" if share >= 8 else "" for share in shares],
+        # What is grey is the rest, and no one colour can be read on it by day and by night.
+        [f"{share:.0f} %" if share >= 8 and name != "within" else "" for share in shares],
         name=name,
         marker={"color": colour, "pattern": look, "line": {"width": 0}},
         textposition="inside",
         insidetextanchor="middle",
-        insidetextfont={} if name == "within" else {"color": "white"},
         hoverinfo=None,
         hovertemplate=f"%{{y}}: {name} in %{{x:.1f}} % of the queries<extra></extra>",
     )

@@ -48,6 +48,7 @@ def grid(points: pd.DataFrame, selected: str = "") -> Drawing:
         height=430,
         top=34,
         legend=True,
+        entry=112,
         x={"title": "mean violation on test", "range": [-0.03 * top, top]},
         y={"title": "mean DCG on test", "showgrid": True},
         hovermode="closest",
@@ -122,11 +123,16 @@ def guarantee(frame: pd.DataFrame, guaranteed: set[str]) -> Drawing:
         traces,
         height=430,
         top=34,
-        more_below=20,
         legend=True,
+        entry=112,
         barmode="group",
         bargap=0.2,
-        x={"title": "share of the queries that must hold delta", "type": "multicategory", "dividercolor": FAINT},
+        x={
+            "title": "share of the queries that must hold delta",
+            "type": "multicategory",
+            "dividercolor": FAINT,
+            "automargin": True,
+        },
         y={"title": "mean DCG on test", "showgrid": True, "rangemode": "tozero"},
     )
 

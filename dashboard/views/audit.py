@@ -84,7 +84,7 @@ def _numbers(result: AuditResult) -> None:
         (
             "Largest violation",
             number(violation["max"]),
-            f"95 % of queries within {number(violation['quantiles']['0.95'])}",
+            f"95 % within {number(violation['quantiles']['0.95'])}",
         ),
     ]
     if utility:

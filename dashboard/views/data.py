@@ -212,11 +212,11 @@ def _content(source: Loaded) -> None:
     shown = [
         ("Queries", f"{len(data):,}", f"{lengths.min()} to {lengths.max()} items each"),
         ("Items", f"{data.n_items:,}", "rows that were read"),
-        ("Groups", f"{data.n_groups:,}", "told apart by colour and shape"),
+        ("Groups", f"{data.n_groups:,}", _sizes(data)),
         (
             "Relevance",
             _relevance(data),
-            "share of items with a label above 0" if data.relevance is not None else "no labels",
+            "of items with a label above 0" if data.relevance is not None else "no labels",
         ),
     ]
     cards(shown)
@@ -246,6 +246,11 @@ def _left_out(source: Loaded) -> None:
     if data.notes:
         with st.expander(f"{counted(len(data.notes), 'note', 'notes')} from reading", expanded=source.key == UPLOAD):
             st.markdown("\n".join(f"- {markdown(note)}" for note in data.notes))
+
+
+def _sizes(data: RankingDataset) -> str:
+    sizes = sorted(data.group_sizes.values())
+    return f"of {sizes[0]:,} to {sizes[-1]:,} items" if sizes else "none"
 
 
 def _relevance(data: RankingDataset) -> str:

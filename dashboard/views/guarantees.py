@@ -75,6 +75,7 @@ def _asked() -> tuple[list[float], list[float], str]:
         selection_mode="multi",
         default=SHOWN_LEVELS,
         key="guarantees-levels",
+        wrap=True,
     )
     left, right = st.columns([2, 1], gap="large")
     with left:

@@ -25,7 +25,7 @@ from spofr_core.reporting import counted, number
 BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
 BY = {
     "notion": ("By notion", "more than one notion"),
-    "groups": ("By number of groups", "more than one number of groups"),
+    "groups": ("By groups", "more than one number of groups"),
     "clicks": ("By training size", "more than one training size"),
 }
 """What runs may differ in besides the method: the tab, and what a sweep needs to have one."""
@@ -163,9 +163,9 @@ def _curves(found: Picked) -> None:
     by = _comparable(found, found.key)
     views: dict[str, Callable[[], None]] = {}
     if not analyses.curve.empty:
-        views["DCG against delta"] = lambda: _by_delta(analyses, found.key)
-        views["Asked for and achieved"] = lambda: _achieved(analyses)
-        views["The price of delta"] = lambda: _price(analyses)
+        views["DCG by delta"] = lambda: _by_delta(analyses, found.key)
+        views["Achieved"] = lambda: _achieved(analyses)
+        views["Price"] = lambda: _price(analyses)
     views |= {BY[name][0]: lambda name=name, runs=runs: _by_setting(name, runs) for name, runs in by.items()}
     if views:
         one_of("tradeoffs-curves", views)

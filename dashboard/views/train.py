@@ -74,6 +74,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         default=("spofr", "pto"),
         format_func=METHOD_NAMES.__getitem__,
         key="train-methods",
+        wrap=True,
         help=". ".join(ABOUT.values()) + ".",
     )
     ends = st.checkbox(

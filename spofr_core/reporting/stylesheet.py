@@ -32,7 +32,8 @@ li { margin: .25rem 0; overflow-wrap: anywhere; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .93rem; }
 th { text-align: left; font-weight: 600; color: var(--quiet); }
 th, td { padding: .38rem .5rem .38rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-.n { text-align: right; }
+.n { text-align: right; white-space: nowrap; }
+th, th.n { white-space: normal; overflow-wrap: normal; }
 pre { background: var(--tint); border-radius: 8px; padding: .9rem 1rem; overflow-x: auto;
   white-space: pre-wrap; font-size: .85rem; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }

@@ -64,7 +64,7 @@ def test_tradeoffs_shows_every_model_of_the_bundled_sweep(first_sweep):
     assert sorted(marks) == sorted(first_sweep.runs)
     heads = [head.value for head in app.subheader]
     assert heads[:1] == ["Every trained model"]
-    app = shown("tradeoffs", sweep=first_sweep.key, state={"tradeoffs-curves": "Asked for and achieved"})
+    app = shown("tradeoffs", sweep=first_sweep.key, state={"tradeoffs-curves": "Achieved"})
     assert any("hold delta on every test query of every seed" in plain(text.value) for text in app.caption)
 
 
@@ -120,7 +120,7 @@ def test_a_model_that_is_not_here_is_told_and_left():
 def test_curves_by_groups_and_by_size(bundled_home):
     found = bundled(bundled_home)
     keys = ".".join(sweep.key for sweep in found)
-    app = shown("tradeoffs", sweep=keys, state={"tradeoffs-curves": "By number of groups"})
+    app = shown("tradeoffs", sweep=keys, state={"tradeoffs-curves": "By groups"})
     names = {trace.get("name") for figure in charts(app) for trace in figure["data"]}
     assert "3 groups" in names
 
