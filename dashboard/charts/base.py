@@ -100,16 +100,20 @@ def figure(
     legend: bool = False,
     legend_below: bool = False,
     entry: int = 0,
+    toggles: bool = False,
     **layout: Any,
 ) -> Drawing:
     """A quiet figure: no grid where it does not help, no zoom that traps a scrolling finger.
 
     `left` is the room for what stands along the vertical axis; its title comes on top of that. A long legend is set in
-    columns of `entry` pixels: as wide as its longest words, it would be one tall column on a telephone.
+    columns of `entry` pixels: as wide as its longest words, it would be one tall column on a telephone. `toggles` lets
+    a click in the legend hide what it names.
     """
     x, y = x or {}, y or {}
     below = EDGE if x.get("visible") is False else TICKS + (TITLE if x.get("title") else 0)
     margin = {"l": left + (TITLE if y.get("title") else 0), "r": right, "t": top, "b": below}
+    clicks = {} if toggles else {"itemclick": False, "itemdoubleclick": False}
+    columns = {"entrywidth": entry, "font": {"size": 10.5}} if entry else {}
     place = {"y": -0.02, "yanchor": "top"} if legend_below else {"y": 1.02, "yanchor": "bottom"}
     return Drawing(
         {
@@ -120,7 +124,7 @@ def figure(
                 "showlegend": legend,
                 "dragmode": False,
                 "hoverlabel": {"align": "left"},
-                "legend": {"orientation": "h", "x": 0, "traceorder": "normal", "entrywidth": entry, **place},
+                "legend": {"orientation": "h", "x": 0, "traceorder": "normal", **columns, **clicks, **place},
                 "xaxis": axis(**x),
                 "yaxis": axis(**y),
                 "shapes": list(shapes),
@@ -143,7 +147,7 @@ def group_axis(**settings: Any) -> dict[str, Any]:
 
 def room(labels: Sequence[str]) -> int:
     """Pixels that labels of an axis take, going by the letters of the longest; markup takes none."""
-    return 18 + 7 * max((len(_MARKUP.sub("", label)) for label in labels), default=0)
+    return 22 + 7 * max((len(_MARKUP.sub("", label)) for label in labels), default=0)
 
 
 def rule(at: float, *, colour: str = NEUTRAL, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:

@@ -32,12 +32,12 @@ def grid(points: pd.DataFrame, selected: str = "") -> Drawing:
     shown = thinned(points)
     traces = _traces(grid_figure(shown))
     marks = [trace for trace in traces if "markers" in trace.get("mode", "")]
-    named = {trace["name"] for trace in marks if trace["showlegend"] and len(trace["x"])}
+    named = {trace["name"] for trace in marks if trace.get("showlegend", True) and len(trace["x"])}
     for trace in marks:
         # A method whose models are all dominated is in the legend all the same.
         trace |= {
             "marker": {**trace["marker"], "size": 11},
-            "showlegend": trace["showlegend"] or trace["name"] not in named,
+            "showlegend": trace.get("showlegend", True) or trace["name"] not in named,
         }
     chosen = shown[shown["run"] == selected]
     if len(chosen):
@@ -49,6 +49,7 @@ def grid(points: pd.DataFrame, selected: str = "") -> Drawing:
         top=34,
         legend=True,
         entry=112,
+        toggles=True,
         x={"title": "mean violation on test", "range": [-0.03 * top, top]},
         y={"title": "mean DCG on test", "showgrid": True},
         hovermode="closest",
@@ -173,6 +174,7 @@ def _curves(traces: list[Trace], *, x: str, y: str, legend: bool = True, **more:
         height=360,
         top=34,
         legend=legend,
+        toggles=True,
         x={"title": x},
         y={"title": y, "showgrid": True, **settings},
         **more,

@@ -45,7 +45,7 @@ def violation_histograms(result: AuditResult, delta: float) -> Drawing:
                 "hovertemplate": f"{label}<br>violation about %{{x:.3f}}: %{{y}} queries<extra></extra>",
             }
         )
-        rows.append({"title": label, "domain": _row(row, len(names)), "nticks": 3, "rangemode": "tozero"})
+        rows.append({"domain": _row(row, len(names)), "nticks": 3, "rangemode": "tozero"})
     lowest = f"y{len(rows)}" if len(rows) > 1 else "y"
     return figure(
         traces,
@@ -54,8 +54,15 @@ def violation_histograms(result: AuditResult, delta: float) -> Drawing:
         x={"title": "signed violation", "range": [-reach, reach], "anchor": lowest},
         y=rows[0] if rows else None,
         shapes=[band(-delta, delta), rule(0.0, width=1)],
+        notes=[_named(label, row["domain"][1]) for label, row in zip(labels, rows, strict=True)],
         **{f"yaxis{k}": axis(**settings) for k, settings in enumerate(rows[1:], start=2)},
     )
+
+
+def _named(label: str, top: float) -> dict[str, Any]:
+    """The name of a row in its upper left corner, where it has room however many rows there are."""
+    corner = {"x": 0, "xref": "paper", "xanchor": "left", "y": top, "yref": "paper", "yanchor": "top"}
+    return {**corner, "text": label, "showarrow": False}
 
 
 def _row(row: int, rows: int) -> list[float]:

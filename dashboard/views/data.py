@@ -216,7 +216,7 @@ def _content(source: Loaded) -> None:
         (
             "Relevance",
             _relevance(data),
-            "of items with a label above 0" if data.relevance is not None else "no labels",
+            "of items are relevant" if data.relevance is not None else "no labels",
         ),
     ]
     cards(shown)
