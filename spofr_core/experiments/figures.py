@@ -49,6 +49,8 @@ GREY = "#b3bac3"
 def tradeoff_figure(frame: pd.DataFrame, by: str = "method", *, title: str = "") -> go.Figure:
     """Mean test DCG against the delta asked for, a curve per value of `by`, with its band over seeds.
 
+    More than four bands would hide each other: then there are none.
+
     Parameters
     ----------
     frame : DataFrame
@@ -57,8 +59,10 @@ def tradeoff_figure(frame: pd.DataFrame, by: str = "method", *, title: str = "")
         "method", "notion", "groups" or "clicks".
     """
     traces: list[Trace] = []
-    for name, color, shape, part in _parts(frame, by):
-        traces += curve(part, "delta", "dcg", name=name, color=color, shape=shape)
+    curves = list(_parts(frame, by))
+    for name, color, shape, part in curves:
+        drawn = curve(part, "delta", "dcg", name=name, color=color, shape=shape)
+        traces += drawn if len(curves) <= 4 else drawn[-1:]
     traces += _ideal(frame, "delta")
     return _figure(traces, title=title, x="delta asked for", y="mean test DCG")
 
@@ -73,18 +77,21 @@ def grid_figure(points: pd.DataFrame, *, title: str = "") -> go.Figure:
     for name, color, shape, part in _parts(points, "method"):
         for grey in (True, False):
             shown = part[part["dominated"] == grey]
-            traces.append(_points(shown, name, GREY if grey else color, color, shape, legend=not grey))
+            traces.append(_points(shown, name, GREY if grey else color, color, shape))
+        traces.append(_key(name, color, shape))
+    if points["dominated"].any():
+        traces.append(_key("grey: dominated", GREY, "circle"))
     traces += _ideal(points, "violation_mean")
     return _figure(traces, title=title, x="mean violation achieved", y="mean test DCG")
 
 
-def _points(part: pd.DataFrame, name: str, fill: str, edge: str, shape: str, *, legend: bool) -> Trace:
+def _points(part: pd.DataFrame, name: str, fill: str, edge: str, shape: str) -> Trace:
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
         "legendgroup": name,
-        "showlegend": legend,
+        "showlegend": False,
         "x": part["violation_mean"].tolist(),
         "y": part["dcg"].tolist(),
         "marker": {"symbol": shape, "size": 9, "color": fill, "line": {"width": 1, "color": edge}},
@@ -94,8 +101,22 @@ def _points(part: pd.DataFrame, name: str, fill: str, edge: str, shape: str, *, 
     }
 
 
+def _key(name: str, color: str, shape: str) -> Trace:
+    """An entry of the legend that draws nothing: a method whose models are all grey has one too."""
+    marker = {"symbol": shape, "size": 9, "color": color}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "legendgroup": name,
+        "x": [None],
+        "y": [None],
+        "marker": marker,
+    }
+
+
 def guarantee_figure(frame: pd.DataFrame, *, title: str = "") -> go.Figure:
-    """Bars by delta, method and confidence level.
+    """Bars by delta, method and confidence level, which is the depth of the colour.
 
     Where no model qualifies there is no bar but the word "none", and pointing at it says how far the method got. Bars
     of models that qualified on validation and miss the level on test are hatched.
@@ -107,8 +128,13 @@ def guarantee_figure(frame: pd.DataFrame, *, title: str = "") -> go.Figure:
         for place, level in enumerate(levels):
             bars = part[part["level"] == level].set_index("delta").reindex(deltas)
             opacity = 0.35 + 0.65 * (place + 1) / len(levels)
-            traces.append(_bars(bars, deltas, f"{method}, {level:.0%}", color, opacity))
-    figure = _figure(traces, title=title, x="delta", y="mean test DCG of the model taken")
+            bar = _bars(bars, deltas, f"{method}, {level:.0%}", color, opacity)
+            traces.append({**bar, "legendgroup": method, "showlegend": False})
+        traces.append(_key(method, color, "square"))
+    shades = ", ".join(f"{level:.0%}" for level in levels)
+    figure = _figure(
+        traces, title=title, x=f"delta (from light to dark: {shades} of the queries)", y="test DCG of the model taken"
+    )
     figure.update_layout(barmode="group", xaxis={"type": "category"})
     return figure
 

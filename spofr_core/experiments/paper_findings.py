@@ -133,15 +133,13 @@ def _near_ideal(frames: Frames) -> tuple[Verdict, list[str]]:
 
 def _mean_below_delta(frames: Frames) -> tuple[Verdict, list[str]]:
     runs = _asked(frames)
-    runs = runs[runs["delta"] > 0]
+    runs = runs[(runs["delta"] > 0) & runs["method"].isin(["spofr", "spo+"])]
     told, ratios = [], []
     for key, part in runs.groupby(["dataset", "notion", "delta"], observed=True):
         ratio = float((part["violation_mean"] / part["delta"]).mean())
         ratios.append(ratio)
         told.append(f"{key[0]}, {key[1]}, delta {key[2]:g}: the mean violation is {ratio:.0%} of delta.")
-    if not ratios:
-        return "open", told
-    return ("same" if max(ratios) < 1 and ratios[-1] < 0.5 else "partly"), told
+    return _all_of(["+" if ratio < 0.5 else "0" for ratio in ratios], "+"), told
 
 
 def _penalty_steers_badly(frames: Frames) -> tuple[Verdict, list[str]]:
@@ -260,9 +258,18 @@ def _size_does_not_matter(frames: Frames) -> tuple[Verdict, list[str]]:
         if found.empty:
             continue
         row = found.iloc[0]
-        signs.append(_sign(row["lower"], row["upper"], row["difference"]))
+        signs.append(_sameness(row, float(part["dcg"].mean())))
         told.append(f"{key[0]}, delta {key[2]:g}: {int(sizes[-1]):,} minus {int(sizes[0]):,} clicks {_interval(row)}.")
-    return _all_of(signs, "0"), told
+    if "?" in signs and "different" not in signs:
+        return "open", told
+    return _all_of(signs, "same"), told
+
+
+def _sameness(row: Any, mean: float) -> str:
+    """ "same" if the interval of a difference lies within 5 % of the mean, "?" if it is too wide to tell."""
+    if _sign(row["lower"], row["upper"], row["difference"]) in "+-":
+        return "different"
+    return "same" if max(-row["lower"], row["upper"]) <= 0.05 * mean else "?"
 
 
 def _slower_than_fultr(frames: Frames) -> tuple[Verdict, list[str]]:

@@ -159,8 +159,10 @@ def test_findings_on_groups_sizes_and_times_follow_the_numbers():
     found = verdicts("multigroup", multigroup=multi_group(table(*groups)))
     assert list(found.values()) == ["same", "same"]
     few = [run(f"a{s}", delta=0.1, clicks=10, seed=s, dcg=1.0 + 0.01 * s) for s in range(3)]
-    many = [run(f"b{s}", delta=0.1, clicks=99, seed=s, dcg=1.005 + 0.012 * (2 - s)) for s in range(3)]
+    many = [run(f"b{s}", delta=0.1, clicks=99, seed=s, dcg=1.005 + 0.006 * (2 - s)) for s in range(3)]
     assert list(verdicts("sizes", results=table(*few, *many)).values()) == ["same"]
+    scattered = [row | {"dcg": 1.0 + 0.3 * (row["seed"] - 1)} for row in many]
+    assert list(verdicts("sizes", results=table(*few, *scattered)).values()) == ["open"]
     much = [row | {"dcg": row["dcg"] + 1} for row in many]
     assert list(verdicts("sizes", results=table(*few, *much)).values()) == ["different"]
     times = table(run("s", seconds=1.0, clicks=5000), run("f", method="fultr", penalty=1.0, seconds=9.0, clicks=5000))
@@ -183,9 +185,34 @@ def test_grid_figure_greys_what_is_dominated_and_carries_run_names():
             "dominated": [False, True],
         }
     )
-    traces = {(t.name, t.marker.color): t for t in draw.grid_figure(points).data if t.mode == "markers"}
-    assert traces[("SPOFR", draw.GREY)].customdata == ("b",)
-    assert traces[("SPOFR", draw.METHOD_COLORS["spofr"])].customdata == ("a",)
+    marks = [t for t in draw.grid_figure(points).data if t.mode == "markers"]
+    drawn = {(t.name, t.marker.color): t.customdata for t in marks if t.customdata}
+    assert drawn == {("SPOFR", draw.GREY): ("b",), ("SPOFR", draw.METHOD_COLORS["spofr"]): ("a",)}
+
+
+def test_grid_figure_names_a_method_whose_models_are_all_dominated():
+    shared = {"delta": 0.1, "penalty": None, "seed": 0, "ideal_dcg": 2.0}
+    points = pd.DataFrame(
+        [
+            {"run": "a", "method": "spofr", "violation_mean": 0.1, "dcg": 1.0, "dominated": False, **shared},
+            {"run": "b", "method": "pto", "violation_mean": 0.2, "dcg": 0.5, "dominated": True, **shared},
+        ]
+    )
+    named = [t.name for t in draw.grid_figure(points).data if t.showlegend is not False]
+    assert named == ["SPOFR", "predict, then optimise", "grey: dominated", "ideal DCG"]
+
+
+def test_more_than_four_curves_are_drawn_without_bands():
+    def shaded(groups: range) -> int:
+        rows = [
+            {"groups": k, "delta": d, "dcg": 1.0, "dcg_lower": 0.9, "dcg_upper": 1.1, "ideal_dcg": 2.0}
+            for k in groups
+            for d in (0.0, 0.1)
+        ]
+        return sum(t.fill == "toself" for t in draw.tradeoff_figure(pd.DataFrame(rows), "groups").data)
+
+    assert shaded(range(2, 6)) == 4
+    assert shaded(range(2, 8)) == 0
 
 
 def test_guarantee_figure_says_none_where_no_model_qualifies():
@@ -200,7 +227,10 @@ def test_guarantee_figure_says_none_where_no_model_qualifies():
             "explanation": ["", "No fultr model of 3 holds it."],
         }
     )
-    ours, theirs = draw.guarantee_figure(frame).data
+    figure = draw.guarantee_figure(frame)
+    ours, theirs = (trace for trace in figure.data if trace.type == "bar")
+    assert [trace.name for trace in figure.data if trace.showlegend is not False] == ["SPOFR", "FULTR"]
+    assert "100% of the queries" in figure.layout.xaxis.title.text
     assert (list(ours.y), list(ours.text)) == ([1.0], [""])
     assert (list(theirs.y), list(theirs.text)) == ([0.0], ["none"])
     assert theirs.hovertext[0] == "No fultr model of 3 holds it."
