@@ -133,7 +133,10 @@ def guarantee_figure(frame: pd.DataFrame, *, title: str = "") -> go.Figure:
         traces.append(_key(method, color, "square"))
     shades = ", ".join(f"{level:.0%}" for level in levels)
     figure = _figure(
-        traces, title=title, x=f"delta (from light to dark: {shades} of the queries)", y="test DCG of the model taken"
+        traces,
+        title=title,
+        x=f"delta (light to dark: {shades} of the queries; hatched: missed on test)",
+        y="test DCG of the model taken",
     )
     figure.update_layout(barmode="group", xaxis={"type": "category"})
     return figure
