@@ -83,9 +83,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         key="train-ends",
         help="A scorer sorted without regard to groups, and the random ranking.",
     )
-    one, two = st.columns(2)
-    deltas = one.text_input("deltas", DELTAS, key="train-deltas", help="For SPOFR and predict-then-optimise.")
-    penalties = two.text_input("Penalties", PENALTIES, key="train-penalties", help="For FULTR and DELTR.")
+    deltas, penalties = _strengths(methods)
     one, two = st.columns(2)
     with one:
         groups = _groups(source)
@@ -106,9 +104,12 @@ def _grids(source: Loaded) -> dict[str, Any]:
             key="train-learn",
             help="Labels: the true relevance. Clicks: simulated on the lists of a weak ranker.",
         )
-    clicks = two.text_input("Clicks", "5000", disabled=learned == "labels", key="train-clicks",
-                            help="Training sizes; several make a curve each.")  # fmt: skip
-    seeds = three.number_input("Seeds", 1, 50, 1, key="train-seeds", help="Three or more give bands.")
+    seeds = two.number_input("Seeds", 1, 50, 1, key="train-seeds", help="Three or more give bands.")
+    clicks = ""
+    if learned == "clicks":
+        clicks = three.text_input(
+            "Clicks", "5000", key="train-clicks", help="Training sizes; several make a curve each."
+        )
     training = _training(source)
     return {
         "lists": training.pop("lists"),
@@ -122,6 +123,20 @@ def _grids(source: Loaded) -> dict[str, Any]:
         "training": training,
         "position_bias": choices().position_bias.to_dict(),
     }
+
+
+def _strengths(methods: list[str]) -> tuple[str, str]:
+    """The deltas and penalties of the chosen methods, each asked for where a method takes it."""
+    offered = {
+        "deltas": ("deltas", DELTAS, "For SPOFR and predict-then-optimise.", ("spofr", "pto")),
+        "penalties": ("Penalties", PENALTIES, "For FULTR and DELTR.", ("fultr", "deltr")),
+    }
+    wanted = [name for name, (*_, takers) in offered.items() if set(takers) & set(methods)]
+    given = {name: usual for name, (_, usual, *_) in offered.items()}
+    for column, name in zip(st.columns(len(wanted)) if wanted else (), wanted, strict=True):
+        label, usual, meaning, _ = offered[name]
+        given[name] = column.text_input(label, usual, key=f"train-{name}", help=meaning)
+    return given["deltas"], given["penalties"]
 
 
 def _groups(source: Loaded) -> list[str]:

@@ -199,14 +199,24 @@ def test_the_number_of_runs_is_told_before_the_start(quiet):
         ("train-deltas", "0.1, x", "'x' is not a number"),
         ("train-deltas", "-0.1", "not allowed"),
         ("train-penalties", "", "at least one number"),
+        ("train-clicks", "many", "'many' is not a number"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_a_sentence(quiet, key, value, said):
-    app = shown("train", data="german-credit")
+    app = shown("train", data="german-credit", state={"train-methods": ["spofr", "fultr"], "train-learn": "clicks"})
     app.text_input(key=key).set_value(value)
     rerun(app)
     assert said in plain(app.error[0].value)
     assert not any(button.label == "Start" for button in app.button)
+
+
+def test_only_what_the_chosen_methods_take_is_asked_for(quiet):
+    def asked(**state):
+        return {box.key for box in shown("train", data="german-credit", state=state).text_input}
+
+    assert asked() == {"train-deltas"}
+    assert asked(**{"train-methods": ["deltr"]}) == {"train-penalties"}
+    assert asked(**{"train-learn": "clicks"}) == {"train-deltas", "train-clicks"}
 
 
 def test_a_started_job_is_in_the_tray_of_every_page_and_of_nobody_else(quiet):
