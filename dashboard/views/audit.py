@@ -34,10 +34,10 @@ def page() -> None:
     if result.summary["queries"]["applicable"] == 0:
         _counted_apart(result)
         return
-    _numbers(result)
     left, right = st.columns(2, gap="large")
     with left:
         _held(result)
+    _numbers(result)
     # The browser draws together what it is told together: it draws what moves with delta while the lists are solved.
     _repair(source, result)
     with right:
