@@ -78,3 +78,22 @@ def test_it_reads_well_on_a_telephone(chromium, address, scheme):
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[scheme]
     finally:
         context.close()
+
+
+def test_no_page_scrolls_sideways_on_a_telephone_in_the_dark(chromium, address):
+    context = chromium.new_context(viewport={"width": 420, "height": 860}, color_scheme="dark")
+    try:
+        page = context.new_page()
+        for name in ("data", "train?data=german-credit", "tradeoffs", "guarantees", "policy", "report"):
+            opened(page, f"{address}/{name}")
+            no_error(page)
+            wide = page.evaluate(
+                """() => [...document.querySelectorAll(
+                        '[data-testid="stMain"], [data-testid="stMain"] [data-testid="stButtonGroup"] *')]
+                    .filter(e => e.scrollWidth > e.clientWidth + 1)
+                    .filter(e => ['auto', 'scroll'].includes(getComputedStyle(e).overflowX))
+                    .map(e => e.innerText)"""
+            )
+            assert wide == [], name
+    finally:
+        context.close()
