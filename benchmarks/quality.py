@@ -37,9 +37,9 @@ from spofr_core.evaluation import audit
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning import CollapsedScores, Estimator, SortedPolicies, make_estimator
 
-DELTAS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.4)
+DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.4)
 PENALTIES = (0.0, 1.0, 1e2, 1e3, 1e4, 1e5)
-TUNING_SEEDS = (1000, 1001, 1002)
+TUNING_SEEDS = (1000, 1001)
 TUNING_DELTA = 0.02
 REPORT_DELTA = 0.05
 
@@ -74,14 +74,22 @@ class Dataset:
         return train, simulate_clicks(splits.validation, validation_clicks, seed=2 * seed + 2, **shared), splits.test
 
 
+def _tuned(knob: str, *values: float, **fixed: Any) -> tuple[dict[str, Any], ...]:
+    """Six configurations: two values of the knob that matters most to the method, three weight decays."""
+    return tuple({knob: value, "weight_decay": decay, **fixed} for value in values for decay in (0.0, 3.0, 10.0))
+
+
+_LISTNET = _tuned("learning_rate", 3e-4, 1e-3)
+
+
 @dataclass(frozen=True)
 class Method:
-    """A method, its fixed settings, and the configurations that tuning chooses from: four for each."""
+    """A method, its fixed settings, and the configurations that tuning chooses from: six for each."""
 
     name: str
     method: str
     settings: dict[str, Any] = field(default_factory=dict)
-    choices: tuple[dict[str, Any], ...] = tuple({"learning_rate": rate} for rate in (3e-4, 1e-3, 3e-3, 1e-2))
+    choices: tuple[dict[str, Any], ...] = _LISTNET
 
     @property
     def by_penalty(self) -> bool:
@@ -112,24 +120,22 @@ HARD = {
 """Where training through the decision should pay: few or noisy labels, a model that cannot be right, many groups."""
 KNOWN = DATASETS | HARD
 
-_WEIGHTED = tuple({"learning_rate": rate, "weighting": w} for rate in (3e-4, 1e-3) for w in ("lists", "labels"))
-_ENTROPIES = tuple({"learning_rate": rate, "entropy": e} for rate in (1e-3, 3e-3) for e in (0.1, 1.0))
-
 METHODS = {
     m.name: m
     for m in (
-        Method("spofr", "spofr", choices=_WEIGHTED),
-        Method("spofr (spo+)", "spofr", {"loss": "spo+"}),
-        Method("spofr (spo+ after listnet)", "spofr", {"loss": "spo+", "warm_up": "listnet"}, _WEIGHTED),
-        Method("pto (listnet)", "pto", {"scorer": "listnet"}, _WEIGHTED),
-        Method("pto (logistic)", "pto", {"scorer": "logistic"}),
-        Method("fultr", "fultr", choices=_ENTROPIES),
-        Method("deltr", "deltr"),
-        Method("unfair", "unfair", choices=_WEIGHTED),
+        Method("spofr", "spofr"),
+        Method("spofr (spo+)", "spofr", {"loss": "spo+"}, _tuned("learning_rate", 3e-3, 1e-2)),
+        Method("spofr (spo+ after listnet)", "spofr", {"loss": "spo+", "warm_up": "listnet"}),
+        Method("pto (listnet)", "pto"),
+        Method("pto (logistic)", "pto", {"scorer": "logistic"}, _tuned("learning_rate", 1e-3, 1e-2)),
+        Method("fultr", "fultr", choices=_tuned("entropy", 0.1, 1.0, learning_rate=3e-3)),
+        Method("deltr", "deltr", choices=_tuned("learning_rate", 1e-3, 1e-2)),
+        Method("unfair", "unfair"),
         Method("uniform", "uniform", choices=()),
     )
 }
 LOGISTIC_REGRESSION = "logistic regression"
+"""Of people on clicks, sorted: what a statistician would try first. On German Credit only; MSLR takes it minutes."""
 
 
 # -- one unit of work ----------------------------------------------------------------------------------
@@ -278,6 +284,8 @@ def study_left(arguments: argparse.Namespace, lines: list[dict[str, Any]]) -> It
     for seed in arguments.seeds:
         for dataset in arguments.datasets:
             for method in arguments.methods:
+                if method == LOGISTIC_REGRESSION and KNOWN[dataset].sample != "german-credit":
+                    continue
                 grid = METHODS[method].grid(arguments) if method in METHODS else (None,)
                 values = tuple(value for value in grid if (dataset, method, seed, value) not in done)
                 if values:
