@@ -14,7 +14,7 @@ run: $(STAMP)
 
 test: lint types
 	$(BIN)/python tests/browser/ensure.py
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -43,7 +43,8 @@ def decompose(matrix: npt.ArrayLike) -> Decomposition:
     Every step takes a ranking through entries that are at least half of the best possible smallest entry, with the
     largest probability it can carry; that empties at least one entry, which lowers the dimension of the face that the
     rest lies in, hence the limit on the number of rankings. Large steps first make the lottery short. What rounding
-    leaves (below 1e-9) is spread by normalising; `error` tells what all this did to the matrix.
+    leaves (below 1e-9, or what rows and columns are off from 1) is spread by normalising; `error` tells what all this
+    did to the matrix.
 
     Raises
     ------
@@ -55,9 +56,11 @@ def decompose(matrix: npt.ArrayLike) -> Decomposition:
     if n == 0:
         return Decomposition(np.zeros((1, 0), dtype=np.int32), np.ones(1), 0.0)
     balanced = _balanced(given)
+    # While more than 2 n times its imprecision is left of a matrix, a ranking that meets no zero exists (Hall).
+    imprecision = max(float(np.abs(balanced.sum(axis=axis) - 1).max()) for axis in (0, 1))
     rankings, probabilities = _peel(balanced, (n - 1) ** 2 + 1)
     residual = 1.0 - float(probabilities.sum())
-    if not abs(residual) < RESIDUAL:
+    if not abs(residual) < RESIDUAL + 2 * n * imprecision:
         raise DataError(
             f"The matrix could not be decomposed: {residual:.3g} of its mass is left. "
             "Its sums are too far from 1; compute it again with more precision."
