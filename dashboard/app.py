@@ -32,7 +32,8 @@ def main() -> None:
         write_address()
     else:
         # Back from the first view of a page to the empty address before it: that is no view, so go on to the last one.
-        st.html("<script>history.back()</script>", unsafe_allow_javascript=True)
+        # A slow browser may get there on its own before this arrives, hence the condition.
+        st.html("<script>if (!location.search) history.back()</script>", unsafe_allow_javascript=True)
 
 
 @told

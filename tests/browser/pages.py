@@ -56,9 +56,16 @@ def headline(page: Page) -> str:
     return page.locator("h1").first.inner_text().strip()
 
 
+def says(page: Page, text: str) -> None:
+    """The headline is, or becomes, this."""
+    expect(page.locator("h1").first).to_have_text(text)
+
+
 def go(page: Page, name: str) -> Page:
     """Follow a link of the menu."""
-    page.get_by_role("link", name=name, exact=True).first.click()
+    link = page.get_by_role("link", name=name, exact=True).first
+    link.click()
+    expect(link).to_have_attribute("aria-current", "page")
     page.wait_for_timeout(300)
     return settled(page)
 
