@@ -8,6 +8,7 @@ Protocol. Every method gets the same data, network, optimiser and early stopping
 to choose from: each is trained on seeds that are used for nothing else, and the one with the best mean objective on the
 VALIDATION lists is taken for all other seeds. Test lists are scored once, at the end, without a look at their labels.
 One line per (dataset, method, seed, delta or penalty) is appended to the results file; what is there is not run again.
+The results that come with it: German Credit, seeds 60 to 71.
 """
 
 from __future__ import annotations
@@ -321,7 +322,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", choices=KNOWN, default=list(DATASETS))
     parser.add_argument("--hard", action="store_true", help="SPOFR's variants where they should pay, at three deltas")
     parser.add_argument("--methods", nargs="+", choices=every, default=every)
-    parser.add_argument("--seeds", type=_seeds, default=_seeds("0-11"), help="first-last")
+    parser.add_argument("--seeds", type=_seeds, default=_seeds("60-71"), help="first-last")
     parser.add_argument("--deltas", nargs="+", type=float, default=list(DELTAS))
     parser.add_argument("--penalties", nargs="+", type=float, default=list(PENALTIES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
