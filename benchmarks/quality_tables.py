@@ -11,6 +11,8 @@ from scipy import stats
 
 LEVELS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05)
 REFERENCE = "pto (listnet)"
+END_TO_END = ("pto", "spofr (fenchel-young)", "spofr (spo+, ties by scores)")
+"""Predict-then-optimise with the better of its two scorers, and what training through the programme makes of it."""
 
 
 def frame(lines: Iterable[dict[str, Any]]) -> pd.DataFrame:
@@ -109,13 +111,28 @@ def unconstrained(models: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def end_to_end(models: pd.DataFrame) -> pd.DataFrame:
+    """Test DCG of predict-then-optimise for each dataset and delta, and paired differences to it."""
+    first, *others = END_TO_END
+    rows = []
+    for (dataset, delta), part in models[models.method.isin(END_TO_END)].groupby(["dataset", "delta"], sort=False):
+        dcg = part.pivot_table(index="seed", columns="method", values="test_dcg")
+        row: dict[str, Any] = {"dataset": dataset, "delta": delta, first: round(float(dcg[first].mean()), 4)}
+        for other in others:
+            if other in dcg:
+                row[f"{other} - {first}"] = told(paired(dcg[other], dcg[first]))
+        row["largest violation - delta"] = f"{(part.max_violation - delta).max():.1e}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
 def print_tables(lines: list[dict[str, Any]]) -> None:
     """All tables as Markdown on standard output."""
     models = frame(lines)
     if models.empty:
         print("No results yet.")
         return
-    for dataset, part in models.groupby("dataset"):
+    for dataset, part in models[~models.method.isin(END_TO_END)].groupby("dataset"):
         print(f"\n## {dataset}: {part.seed.nunique()} seeds, {int(part.queries.max())} test lists\n")
         for title, table in (
             ("Mean test DCG by delta, and paired differences", by_delta(part)),
@@ -125,6 +142,9 @@ def print_tables(lines: list[dict[str, Any]]) -> None:
         ):
             if not table.empty:
                 print(f"### {title}\n\n{markdown(table)}\n")
+    added = end_to_end(models)
+    if not added.empty:
+        print(f"\n## What training through the programme adds\n\n{markdown(added)}\n")
 
 
 def markdown(table: pd.DataFrame) -> str:

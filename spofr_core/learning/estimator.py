@@ -185,9 +185,11 @@ class Estimator(ABC):
         relevant = lists.label_totals > 0
         return lists if bool(relevant.all()) else lists.take(np.flatnonzero(relevant))
 
-    def _stage(self, name: str, loss: Any, lists: Lists, learning_rate: float | None = None) -> Stage:
+    def _stage(
+        self, name: str, loss: Any, lists: Lists, learning_rate: float | None = None, margin: float = 0.0
+    ) -> Stage:
         s = self.settings
-        return Stage(name, loss, lists, learning_rate or s.learning_rate, s.max_steps, s.max_epochs)
+        return Stage(name, loss, lists, learning_rate or s.learning_rate, s.max_steps, s.max_epochs, margin)
 
     # -- using ---------------------------------------------------------------------------------------
 

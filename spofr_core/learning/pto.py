@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spofr_core.learning.config import TrainingSettings
+from spofr_core.learning.links import Probabilities
 from spofr_core.learning.lists import Lists
 from spofr_core.learning.losses import ListNet, Logistic
 from spofr_core.learning.programme import ProgrammeEstimator, list_softmax
@@ -62,5 +63,5 @@ class PredictThenOptimize(ProgrammeEstimator):
         if self.settings.estimates == "scores":
             return scores
         if self.settings.scorer == "logistic":
-            return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores)))
+            return Probabilities().estimates(scores, offsets)
         return list_softmax(scores, offsets)

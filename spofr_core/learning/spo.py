@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from spofr_core.learning.links import Link, RawScores
 from spofr_core.learning.lists import Batch, Lists
 from spofr_core.learning.losses import DirectLoss, State
 from spofr_core.policy import PreparedLists, WeightSolver
@@ -41,66 +42,20 @@ def spo_plus(scores: FloatArray, labels: FloatArray, worth: FloatArray, ideal: F
 
 
 class ProgrammeLoss(DirectLoss):
-    """A loss of what the programme is given: the scores themselves, or relevance estimates made from them.
+    """A loss of what the programme is given: estimates that a link makes from the scores."""
 
-    Parameters
-    ----------
-    estimates : {"scores", "probabilities"}
-        "probabilities": n times the softmax over the list of n items, whose mean is 1.
-    """
-
-    def __init__(self, estimates: str) -> None:
-        self._link = estimates == "probabilities"
+    def __init__(self, link: Link) -> None:
+        self._link = link
 
     @abstractmethod
     def of_estimates(self, estimates: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
         """Sum over the lists of the batch, and its gradient in the estimates."""
 
     def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
-        """The same in the scores, by the chain rule: d/ds_i = e_i (g_i - mean of e g over the list)."""
-        if not self._link:
-            return self.of_estimates(scores, batch)
-        estimates = np.empty_like(scores)
-        _scaled_softmax(scores, batch.offsets, estimates)
+        """The same in the scores, by the chain rule."""
+        estimates = self._link.estimates(scores, batch.offsets)
         value, gradient = self.of_estimates(estimates, batch)
-        _chain_rule(estimates, gradient, batch.offsets)
-        return value, gradient
-
-
-def relevance_estimates(scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
-    """n times the softmax of the scores of each list of n items."""
-    estimates = np.empty(len(scores))
-    _scaled_softmax(np.ascontiguousarray(scores), np.require(offsets, requirements=["C", "W"]), estimates)
-    return estimates
-
-
-@njit(cache=True, nogil=True)
-def _scaled_softmax(scores: Any, offsets: Any, estimates: Any) -> None:  # pragma: no cover
-    for q in range(len(offsets) - 1):
-        start, end = offsets[q], offsets[q + 1]
-        top = scores[start]
-        for i in range(start, end):
-            top = max(top, scores[i])
-        total = 0.0
-        for i in range(start, end):
-            estimates[i] = np.exp(scores[i] - top)
-            total += estimates[i]
-        scale = (end - start) / total
-        for i in range(start, end):
-            estimates[i] *= scale
-
-
-@njit(cache=True, nogil=True)
-def _chain_rule(estimates: Any, gradient: Any, offsets: Any) -> None:  # pragma: no cover
-    """Turn a gradient in the estimates into one in the scores, in place."""
-    for q in range(len(offsets) - 1):
-        start, end = offsets[q], offsets[q + 1]
-        mean = 0.0
-        for i in range(start, end):
-            mean += estimates[i] * gradient[i]
-        mean /= end - start
-        for i in range(start, end):
-            gradient[i] = estimates[i] * (gradient[i] - mean)
+        return value, self._link.score_gradient(estimates, gradient, batch.offsets)
 
 
 class SPOPlus(ProgrammeLoss):
@@ -115,6 +70,8 @@ class SPOPlus(ProgrammeLoss):
     ties : {"random", "scores"}
         Labels are mostly 0, so Pi*(y) is far from unique. "random" solves it once, with ties broken by a seed; "scores"
         breaks ties by the current scores, at the price of a second solution in each step.
+    link : Link, optional
+        From scores to estimates; the scores themselves by default.
     seed : int
     """
 
@@ -124,16 +81,14 @@ class SPOPlus(ProgrammeLoss):
         programme: PreparedLists,
         *,
         ties: str = "random",
-        estimates: str = "scores",
+        link: Link | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(estimates)
+        super().__init__(link or RawScores())
         self._seed = seed
         self._solver = WeightSolver(programme)
         self._by_scores = WeightSolver(programme) if ties == "scores" else None
-        self._labels = lists.labels.numpy().astype(np.float64)
-        if self._link:
-            self._labels *= np.repeat(lists.lengths / lists.label_totals, lists.lengths)
+        self._labels = self._link.labels(lists)
         self._ideal = WeightSolver(programme)(self._labels, seed=seed)
         self._rows = RowsOfBatch(lists)
 
@@ -169,7 +124,7 @@ class FenchelYoung(ProgrammeLoss):
 
     Parameters
     ----------
-    lists, programme, estimates
+    lists, programme, link
         As for `SPOPlus`.
     sigma : float
         Size of the perturbation.
@@ -191,10 +146,10 @@ class FenchelYoung(ProgrammeLoss):
         draws: int,
         target: str = "labels",
         weighting: str = "lists",
-        estimates: str = "scores",
+        link: Link | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(estimates)
+        super().__init__(link or RawScores())
         self._seed = seed
         self._solver = WeightSolver(programme)
         self._sigma, self._draws = sigma, draws
@@ -242,10 +197,22 @@ def tie_broken(labels: FloatArray, scores: FloatArray, offsets: NDArray[np.int64
 
     The scores of each list are mapped to [0, 1] and multiplied by a thousandth of the list's largest label.
     """
-    lengths = np.diff(offsets)
-    low, high = np.minimum.reduceat(scores, offsets[:-1]), np.maximum.reduceat(scores, offsets[:-1])
-    unit = (scores - np.repeat(low, lengths)) / np.repeat(np.maximum(high - low, 1e-300), lengths)
-    return np.asarray(labels + 1e-3 * np.repeat(np.maximum.reduceat(labels, offsets[:-1]), lengths) * unit)
+    broken = np.empty(len(labels))
+    _tie_broken(labels, scores, offsets, broken)
+    return broken
+
+
+@njit(cache=True, nogil=True)
+def _tie_broken(labels: Any, scores: Any, offsets: Any, broken: Any) -> None:  # pragma: no cover
+    for q in range(len(offsets) - 1):
+        start, end = offsets[q], offsets[q + 1]
+        low = high = scores[start]
+        top = labels[start]
+        for i in range(start, end):
+            low, high, top = min(low, scores[i]), max(high, scores[i]), max(top, labels[i])
+        unit = 1e-3 * top / max(high - low, 1e-300)
+        for i in range(start, end):
+            broken[i] = labels[i] + unit * (scores[i] - low)
 
 
 class RowsOfBatch:

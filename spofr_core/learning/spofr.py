@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from spofr_core.learning.config import TrainingSettings
+from spofr_core.learning.links import Link, ListShares, Probabilities, RawScores
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.losses import ListNet
+from spofr_core.learning.losses import ListNet, Logistic
 from spofr_core.learning.programme import ProgrammeEstimator
-from spofr_core.learning.spo import FenchelYoung, ProgrammeLoss, SPOPlus, relevance_estimates
+from spofr_core.learning.spo import FenchelYoung, ProgrammeLoss, SPOPlus
 from spofr_core.learning.training import Stage
 
 FloatArray = NDArray[np.float64]
@@ -26,12 +27,13 @@ class SPOFRSettings(TrainingSettings):
     loss : {"fenchel-young", "spo+"}
         The loss through the programme. "spo+" alone is the method of the paper, faithfully: no warm-up, and the scores
         themselves go into the programme.
-    warm_up : {"listnet", "none"}, optional
-        Train with ListNet first, until validation stops improving, and go on from the best weights. Default: "listnet"
-        for Fenchel-Young, "none" for SPO+.
+    warm_up : {"listnet", "logistic", "none"}, optional
+        Train with this loss first, until validation stops improving, and go on from the best weights. Default:
+        "listnet" for Fenchel-Young, "none" for SPO+.
     estimates : {"probabilities", "scores"}, optional
-        What the programme is given, in training and afterwards: n times the softmax of the list's scores, or the
-        scores. Default: "probabilities" for Fenchel-Young, "scores" for SPO+.
+        What the programme is given, in training and afterwards: the probability of relevance after a logistic warm-up,
+        else n times the softmax of the list's scores; or the scores. Default: "probabilities" for Fenchel-Young,
+        "scores" for SPO+.
     target : {"labels", "policy"}
         Of the Fenchel-Young loss: the labels, scaled to the total worth of the positions, or the optimal fair policy
         for the labels.
@@ -43,14 +45,18 @@ class SPOFRSettings(TrainingSettings):
         Of SPO+: labels are mostly 0, so their optimal policy is not unique; break its ties by a seed, or by the current
         scores.
     weighting : {"labels", "lists"}
-        Whether lists weigh as much as the sum of their labels in warm-up and Fenchel-Young loss (the unbiased choice
-        with inverse-propensity labels, and the better one on the validation lists of all samples), or all the same.
+        Whether lists weigh as much as the sum of their labels in ListNet and the Fenchel-Young loss (the unbiased
+        choice with inverse-propensity labels, and the better one on the validation lists of all samples), or all the
+        same.
     fine_tuning_rate : float, optional
         Learning rate after a warm-up; that of the warm-up by default.
+    margin : float, default 0
+        Training through the programme replaces the warm-up only if it gains this many standard errors of utility on the
+        validation lists, counted by items; 1 keeps most gains by chance out.
     """
 
     loss: Literal["fenchel-young", "spo+"] = "fenchel-young"
-    warm_up: Literal["listnet", "none"] | None = None
+    warm_up: Literal["listnet", "logistic", "none"] | None = None
     estimates: Literal["probabilities", "scores"] | None = None
     target: Literal["labels", "policy"] = "labels"
     sigma: float = Field(default=0.3, gt=0)
@@ -58,16 +64,19 @@ class SPOFRSettings(TrainingSettings):
     ties: Literal["random", "scores"] = "random"
     weighting: Literal["labels", "lists"] = "labels"
     fine_tuning_rate: float | None = Field(default=None, gt=0)
+    margin: float = Field(default=0.0, ge=0)
 
     @property
-    def warms_up(self) -> bool:
-        """Whether training begins with ListNet."""
-        return (self.warm_up or ("none" if self.loss == "spo+" else "listnet")) == "listnet"
+    def first_loss(self) -> str:
+        """The loss of the warm-up, or "none"."""
+        return self.warm_up or ("none" if self.loss == "spo+" else "listnet")
 
     @property
-    def programme_input(self) -> str:
-        """What the programme is given: "probabilities" or "scores"."""
-        return self.estimates or ("scores" if self.loss == "spo+" else "probabilities")
+    def link(self) -> Link:
+        """From scores to what the programme is given."""
+        if (self.estimates or ("scores" if self.loss == "spo+" else "probabilities")) == "scores":
+            return RawScores()
+        return Probabilities() if self.first_loss == "logistic" else ListShares()
 
 
 class SPOFR(ProgrammeEstimator):
@@ -105,19 +114,19 @@ class SPOFR(ProgrammeEstimator):
 
     def _stages(self, lists: Lists) -> list[Stage]:
         settings, teaching = self.settings, self._teaching(lists)
-        loss = self._loss(teaching)
-        if not settings.warms_up:
+        loss, first = self._loss(teaching), settings.first_loss
+        if first == "none":
             return [self._stage(settings.loss, loss, teaching)]
-        warm_up = ListNet(per_list=settings.weighting == "lists")
-        return [
-            self._stage("listnet warm-up", warm_up, teaching),
-            self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate),
-        ]
+        if first == "logistic":
+            warm_up = self._stage("logistic warm-up", Logistic(), lists)
+        else:
+            warm_up = self._stage("listnet warm-up", ListNet(per_list=settings.weighting == "lists"), teaching)
+        return [warm_up, self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate, settings.margin)]
 
     def _loss(self, lists: Lists) -> ProgrammeLoss:
         settings, programme = self.settings, self._programme(lists)
         if settings.loss == "spo+":
-            return SPOPlus(lists, programme, ties=settings.ties, estimates=settings.programme_input, seed=settings.seed)
+            return SPOPlus(lists, programme, ties=settings.ties, link=settings.link, seed=settings.seed)
         return FenchelYoung(
             lists,
             programme,
@@ -125,9 +134,9 @@ class SPOFR(ProgrammeEstimator):
             draws=settings.draws,
             target=settings.target,
             weighting=settings.weighting,
-            estimates=settings.programme_input,
+            link=settings.link,
             seed=settings.seed,
         )
 
     def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
-        return scores if self.settings.programme_input == "scores" else relevance_estimates(scores, offsets)
+        return self.settings.link.estimates(scores, offsets)

@@ -22,10 +22,17 @@ from spofr_core.learning.validation import Reading, Validator
 
 Weights = dict[str, torch.Tensor]
 
+_PARTS = ("network", "best", "start", "optimizer", "loss")
+"""Of a checkpoint."""
+
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One loss, minimised until validation stops improving. A later stage starts from the best weights so far."""
+    """One loss, minimised until validation stops improving. A later stage starts from the best weights so far.
+
+    What a stage with a `margin` finds replaces the weights that it started from only if the utility on the validation
+    lists is higher by that many standard errors.
+    """
 
     name: str
     loss: Loss
@@ -33,6 +40,7 @@ class Stage:
     learning_rate: float
     max_steps: int
     max_epochs: int | None = None
+    margin: float = 0.0
 
 
 @dataclass
@@ -47,6 +55,7 @@ class _Position:
     best_step: int = 0
     best_objective: float = -math.inf
     since_best: int = 0
+    start_step: int = 0
     seconds: float = 0.0
     stopped: str = ""
 
@@ -104,7 +113,7 @@ class Trainer:
         self._callbacks = callbacks
         self._checkpoint = checkpoint
         self._at = _Position()
-        self._best = self._weights()
+        self._best = self._start = self._weights()
         self._history: list[dict[str, Any]] = []
         self._optimizer = self._new_optimizer()
         self._recent: list[float] = []
@@ -130,7 +139,7 @@ class Trainer:
         except StopTraining:
             self._at.stopped = "callback"
         if self._validator is not None:
-            self._network.load_state_dict(self._best)
+            self._network.load_state_dict(self._chosen(self._validator))
         with contextlib.suppress(StopTraining):
             self._tell("end")
         at = self._at
@@ -182,9 +191,25 @@ class Trainer:
         at.stage += 1
         at.stage_epoch = at.stage_step = at.since_best = 0
         if at.stage < len(self._stages):
+            self._start, at.start_step = self._best, at.best_step
             if self._validator is not None:
                 self._network.load_state_dict(self._best)
             self._optimizer = self._new_optimizer()
+
+    def _chosen(self, validator: Validator) -> Weights:
+        """The best weights, or those that the last stage started from if it does not beat them by its margin."""
+        at, margin = self._at, self._stages[-1].margin
+        if at.best_step == at.start_step or not margin:
+            return self._best
+        scores = []
+        for weights in (self._best, self._start):
+            self._network.load_state_dict(weights)
+            scores.append(validator.lists.scores(self._network))
+        gain, error = validator.gain(*scores)
+        if gain >= margin * error:
+            return self._best
+        at.best_step = at.start_step
+        return self._start
 
     def _new_optimizer(self) -> torch.optim.Optimizer:
         rate = self._stages[self._at.stage].learning_rate
@@ -247,7 +272,8 @@ class Trainer:
             return
         self._at.seconds = self._elapsed()
         tensors = {f"network.{name}": tensor for name, tensor in self._weights().items()}
-        tensors |= {f"best.{name}": tensor for name, tensor in self._best.items()}
+        for part, weights in (("best", self._best), ("start", self._start)):
+            tensors |= {f"{part}.{name}": tensor.clone() for name, tensor in weights.items()}
         for index, slots in self._optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{name}": tensor for name, tensor in slots.items()}
         if self._at.stage < len(self._stages):
@@ -261,12 +287,12 @@ class Trainer:
             position["best_objective"] = -math.inf
         self._at = _Position(**position)
         self._history = plain["history"]
-        parts: dict[str, dict[str, torch.Tensor]] = {part: {} for part in ("network", "best", "optimizer", "loss")}
+        parts: dict[str, dict[str, torch.Tensor]] = {part: {} for part in _PARTS}
         for name, tensor in tensors.items():
             part, _, rest = name.partition(".")
             parts[part][rest] = tensor
         self._network.load_state_dict(parts["network"])
-        self._best = parts["best"]
+        self._best, self._start = parts["best"], parts["start"]
         if self._at.stage >= len(self._stages):
             return
         self._optimizer = self._new_optimizer()

@@ -61,7 +61,7 @@ class Validator:
         best_worth: FloatArray,
         penalty: Penalty | None = None,
     ) -> None:
-        self._lists = lists
+        self.lists = lists
         self._labels = lists.labels.numpy().astype(np.float64)
         self._share = lists.weights / lists.weights.sum()
         self._item_share = np.repeat(self._share, lists.lengths)
@@ -75,18 +75,30 @@ class Validator:
         """Mean over lists of y' Pi w."""
         return float(np.dot(self._labels * self._item_share, worth))
 
+    def gain(self, scores: FloatArray, before: FloatArray) -> tuple[float, float]:
+        """How much more utility these scores have than those before, and the standard error of that.
+
+        Items are the evidence, not lists: what an item adds in all the lists that it is in counts as one observation.
+        """
+        worth, worth_before = (self._decision.expectations(each)[0] for each in (scores, before))
+        rows = self.lists.rows.numpy()
+        gains = np.bincount(rows, weights=self._labels * self._item_share * (worth - worth_before))
+        share = np.bincount(rows, weights=self._item_share / self._item_share.sum())
+        total = float(gains.sum())
+        return total, float(np.linalg.norm(gains - total * share))
+
     def read(self, network: torch.nn.Module) -> Reading:
         """Score the lists and measure the policies."""
-        return self.measure(self._lists.scores(network))
+        return self.measure(self.lists.scores(network))
 
     def measure(self, scores: FloatArray) -> Reading:
         """The same for given flat scores."""
         worth, item_exposure = self._decision.expectations(scores)
-        exposure = mean_exposure(item_exposure, self._lists.codes, self._lists.offsets, self._composition)
+        exposure = mean_exposure(item_exposure, self.lists.codes, self.lists.offsets, self._composition)
         dcg = self._mean_dcg(worth)
         penalty = 0.0 if self._penalty is None else self._penalty(scores, exposure)
         violation, max_violation, fair_share = self._violations(exposure)
-        distinct, spread, collapsed = score_spread(scores, self._lists.offsets)
+        distinct, spread, collapsed = score_spread(scores, self.lists.offsets)
         return Reading(
             validation_dcg=dcg,
             objective=dcg - penalty,
@@ -106,7 +118,7 @@ class Validator:
         sizes = np.where(self._terms.constrained, np.abs(self._terms.violations(exposure)), 0.0)
         excess = np.where(self._terms.constrained, sizes - self._terms.delta, -np.inf)
         worst = sizes.max(axis=1)[applicable]
-        weights = self._lists.weights[applicable]
+        weights = self.lists.weights[applicable]
         fair = excess.max(axis=1)[applicable] <= TOLERANCE
         return float(weights @ worst / weights.sum()), float(worst.max()), float(weights @ fair / weights.sum())
 

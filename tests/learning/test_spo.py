@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.decisions import prepared
+from spofr_core.learning.links import ListShares, Probabilities
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.spo import FenchelYoung, SPOPlus, relevance_estimates, tie_broken
+from spofr_core.learning.spo import FenchelYoung, SPOPlus, tie_broken
 from spofr_core.policy import fair_policy, solve_weights
 from tests.learning.toy import lists_of, numeric_gradient, toy_data
 
@@ -79,8 +80,9 @@ def test_spo_plus_is_its_definition(n_groups, fairness):
         ("fy", {"sigma": 0.5, "draws": 3}),
         ("fy", {"sigma": 0.5, "draws": 3, "target": "policy"}),
         ("fy", {"sigma": 0.5, "draws": 2, "weighting": "labels"}),
-        ("fy", {"sigma": 0.5, "draws": 2, "weighting": "labels", "estimates": "probabilities"}),
-        ("spo+", {"estimates": "probabilities"}),
+        ("fy", {"sigma": 0.5, "draws": 2, "weighting": "labels", "link": ListShares()}),
+        ("spo+", {"link": ListShares()}),
+        ("spo+", {"link": Probabilities()}),
     ],
 )
 def test_gradient_is_that_of_the_value(kind, options, n_groups):
@@ -157,11 +159,6 @@ def test_lists_may_weigh_as_much_as_their_labels():
     )
 
 
-def test_estimates_are_the_softmax_with_mean_one():
-    scores, offsets = np.array([1.0, 2.0, 1000.0, 3.0, 3.0]), np.array([0, 3, 5])
-    np.testing.assert_allclose(relevance_estimates(scores, offsets), [0.0, 0.0, 3.0, 1.0, 1.0])
-
-
 def test_noise_in_the_labels_averages_out_of_the_label_target():
     """With one click per list the mean target is proportional to the click rates; that of policies is not."""
     rates = np.array([0.5, 0.3, 0.2, 0.0])
@@ -173,3 +170,12 @@ def test_noise_in_the_labels_averages_out_of_the_label_target():
     np.testing.assert_allclose(share / share.sum(), rates, atol=1e-7)
     wanted = FenchelYoung(lists, programme, sigma=1.0, draws=1, target="policy")._target.reshape(10, 4).mean(axis=0)
     assert np.abs(wanted / wanted.sum() - rates).max() > 0.1
+
+
+def test_labels_of_any_scale_teach_probabilities_the_same():
+    lists, loss, batch = made("spo+", link=Probabilities())
+    scores = random_scores(lists, 4)
+    expected = gradient_at(loss, batch, scores)
+    lists.labels.mul_(17.0)
+    scaled = SPOPlus(lists, prepared(lists, FAIRNESS[1], Discount()), link=Probabilities())
+    np.testing.assert_array_equal(gradient_at(scaled, batch, scores), expected)

@@ -92,19 +92,20 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize(
-    ("method", "killed_in_epoch"),
-    [(method, epoch) for method in LEARNING for epoch in (1, 4)] + [("spofr", 8)],  # the last one in the second stage
+    ("method", "killed_in_epoch", "options"),
+    [(method, epoch, {}) for method in LEARNING for epoch in (1, 4)]
+    + [("spofr", 8, {}), ("spofr", 8, {"margin": 1e9})],  # these in the second stage
 )
-def test_a_killed_fit_continues_to_the_same_weights(method, killed_in_epoch, train, validation, tmp_path):
+def test_a_killed_fit_continues_to_the_same_weights(method, killed_in_epoch, options, train, validation, tmp_path):
     def kill(progress):
         if progress.kind == "validation" and progress.epoch == killed_in_epoch + 1:
             raise Killed
 
-    whole = make_estimator(method, FAIRNESS, seed=3, **QUICK).fit(train, validation)
+    whole = make_estimator(method, FAIRNESS, seed=3, **QUICK, **options).fit(train, validation)
     with pytest.raises(Killed):
-        make_estimator(method, FAIRNESS, seed=3, **QUICK).fit(train, validation, [kill], checkpoint=tmp_path)
+        make_estimator(method, FAIRNESS, seed=3, **QUICK, **options).fit(train, validation, [kill], checkpoint=tmp_path)
     steps = []
-    resumed = make_estimator(method, FAIRNESS, seed=3, **QUICK)
+    resumed = make_estimator(method, FAIRNESS, seed=3, **QUICK, **options)
     resumed.fit(train, validation, [lambda progress: steps.append(progress.step)], checkpoint=tmp_path)
     assert steps[0] == 5 * killed_in_epoch
     assert_same_weights(weights(whole), weights(resumed))
@@ -152,6 +153,37 @@ def test_fine_tuning_starts_from_the_best_warm_up_and_is_never_worse_on_validati
     warm = [m for m in model.report.history if m["stage"] != model.report.history[-1]["stage"]]
     assert len({m["stage"] for m in model.report.history}) == 2
     assert model.report.best["objective"] >= max(m["objective"] for m in warm)
+
+
+def test_a_logistic_warm_up_is_predict_then_optimise_until_the_programme_takes_over(train, validation):
+    options = {"loss": "spo+", "ties": "scores", "estimates": "probabilities", "seed": 1, **QUICK}
+    first = PredictThenOptimize(FAIRNESS, scorer="logistic", seed=1, **QUICK).fit(train, validation)
+    model = SPOFR(FAIRNESS, warm_up="logistic", **options).fit(train, validation)
+    warm = [m["objective"] for m in model.report.history if m["stage"] == "logistic warm-up"]
+    assert warm == [m["objective"] for m in first.report.history]
+    assert 0 < model.estimates(train).min() < model.estimates(train).max() < 1
+    held = SPOFR(FAIRNESS, warm_up="logistic", margin=1e9, **options).fit(train, validation)
+    assert_same_weights(weights(held), weights(first))
+    assert held.report.best_step == first.report.best_step
+    assert held.report.best["objective"] == first.report.best["objective"]
+
+
+def test_a_gain_replaces_the_warm_up_exactly_when_it_is_large_enough(train, validation):
+    options = QUICK | {"max_steps": 10, "seed": 2}
+    warm = PredictThenOptimize(FAIRNESS, **options).fit(train, validation)
+    tuned = SPOFR(FAIRNESS, **options).fit(train, validation)
+    assert tuned.report.best_step > warm.report.best_step
+
+    def items(model):
+        worth = model.policies(validation).expectation(model.discount.vector(9))
+        return validation.relevance * worth / len(validation)
+
+    gains = items(tuned) - items(warm)
+    ratio = gains.sum() / np.sqrt(np.sum((gains - gains.mean()) ** 2))
+    assert ratio > 0
+    for factor, winner in ((0.99, tuned), (1.01, warm)):
+        model = SPOFR(FAIRNESS, margin=float(factor * ratio), **options).fit(train, validation)
+        assert_same_weights(weights(model), weights(winner))
 
 
 def test_messages(train, validation):
