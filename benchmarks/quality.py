@@ -133,12 +133,13 @@ HARD = {
 a scorer that must not see the group although much of what it sees gives the group away."""
 KNOWN = DATASETS | HARD
 
+_NO_REMEDY = {"ties": "random", "estimates": "scores", "margin": 0.0}
 METHODS = {
     m.name: m
     for m in (
         Method("spofr", "spofr"),
         Method("spofr (spo+)", "spofr", {"loss": "spo+"}, _tuned("learning_rate", 3e-3, 1e-2)),
-        Method("spofr (spo+ after listnet)", "spofr", {"loss": "spo+", "warm_up": "listnet"}),
+        Method("spofr (spo+ after listnet)", "spofr", {"loss": "spo+", "warm_up": "listnet", **_NO_REMEDY}),
         Method("pto (listnet)", "pto"),
         Method("pto (logistic)", "pto", {"scorer": "logistic"}, _tuned("learning_rate", 1e-3, 1e-2)),
         Method("fultr", "fultr", choices=_tuned("entropy", 0.1, 1.0, learning_rate=3e-3)),
@@ -148,7 +149,7 @@ METHODS = {
         Method(
             "spofr (spo+, ties by scores)",
             "spofr",
-            {"loss": "spo+", "ties": "scores", "estimates": "probabilities", "margin": 1.0},
+            {"loss": "spo+"},
             _tuned("warm_up", "listnet", "logistic"),
         ),
         Method("unfair", "unfair"),

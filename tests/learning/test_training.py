@@ -26,6 +26,7 @@ from spofr_core.learning import (
     Unfair,
     make_estimator,
 )
+from spofr_core.learning.links import ListShares, RawScores
 from spofr_core.learning.network import build_network
 from tests.learning.toy import toy_data
 
@@ -156,9 +157,9 @@ def test_fine_tuning_starts_from_the_best_warm_up_and_is_never_worse_on_validati
 
 
 def test_a_logistic_warm_up_is_predict_then_optimise_until_the_programme_takes_over(train, validation):
-    options = {"loss": "spo+", "ties": "scores", "estimates": "probabilities", "seed": 1, **QUICK}
+    options = {"loss": "spo+", "seed": 1, **QUICK}
     first = PredictThenOptimize(FAIRNESS, scorer="logistic", seed=1, **QUICK).fit(train, validation)
-    model = SPOFR(FAIRNESS, warm_up="logistic", **options).fit(train, validation)
+    model = SPOFR(FAIRNESS, warm_up="logistic", margin=0.0, **options).fit(train, validation)
     warm = [m["objective"] for m in model.report.history if m["stage"] == "logistic warm-up"]
     assert warm == [m["objective"] for m in first.report.history]
     assert 0 < model.estimates(train).min() < model.estimates(train).max() < 1
@@ -166,6 +167,15 @@ def test_a_logistic_warm_up_is_predict_then_optimise_until_the_programme_takes_o
     assert_same_weights(weights(held), weights(first))
     assert held.report.best_step == first.report.best_step
     assert held.report.best["objective"] == first.report.best["objective"]
+
+
+def test_the_loss_of_the_paper_has_no_remedy_unless_it_is_asked_for():
+    alone, warm = (SPOFR(FAIRNESS, loss="spo+", **options).settings for options in ({}, {"warm_up": "listnet"}))
+    assert (alone.first_loss, alone.tie_breaker, type(alone.link)) == ("none", "random", RawScores)
+    assert (warm.tie_breaker, type(warm.link), warm.needed_gain) == ("scores", ListShares, 1.0)
+    asked = SPOFR(FAIRNESS, loss="spo+", warm_up="listnet", ties="random", estimates="scores", margin=0.0).settings
+    assert (asked.tie_breaker, type(asked.link), asked.needed_gain) == ("random", RawScores, 0.0)
+    assert SPOFR(FAIRNESS).settings.needed_gain == 0.0
 
 
 def test_a_gain_replaces_the_warm_up_exactly_when_it_is_large_enough(train, validation):
