@@ -364,7 +364,7 @@ class Estimator(ABC):
             counts=counts,
             data=data,
             versions=versions(),
-            notes=(*notes, *_sentences(counts)),
+            notes=(*notes, *outcome.notes, *_sentences(counts)),
             history=outcome.history,
         )
 

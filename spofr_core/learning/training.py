@@ -71,6 +71,7 @@ class Outcome:
     seconds: float
     best: dict[str, Any]
     history: list[dict[str, Any]]
+    notes: tuple[str, ...] = ()
 
 
 class Trainer:
@@ -117,6 +118,7 @@ class Trainer:
         self._history: list[dict[str, Any]] = []
         self._optimizer = self._new_optimizer()
         self._recent: list[float] = []
+        self._notes: tuple[str, ...] = ()
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -144,7 +146,7 @@ class Trainer:
             self._tell("end")
         at = self._at
         best: dict[str, Any] = next((m for m in reversed(self._history) if m["step"] == at.best_step), {})
-        return Outcome(at.stopped, at.epoch, at.step, at.best_step, self._elapsed(), best, self._history)
+        return Outcome(at.stopped, at.epoch, at.step, at.best_step, self._elapsed(), best, self._history, self._notes)
 
     def _epoch(self, stage: Stage) -> str:
         """One pass over the lists; returns why the stage ends, or an empty text if it goes on."""
@@ -209,6 +211,11 @@ class Trainer:
         if gain >= margin * error:
             return self._best
         at.best_step = at.start_step
+        name = self._stages[-1].name
+        self._notes = (
+            f"{name} gained {gain:.4f} of utility on the validation lists, {gain / error:.1f} standard errors and less "
+            f"than the {margin:g} asked for: the weights of {self._stages[-2].name!r} were kept.",
+        )
         return self._start
 
     def _new_optimizer(self) -> torch.optim.Optimizer:

@@ -194,6 +194,9 @@ def test_a_gain_replaces_the_warm_up_exactly_when_it_is_large_enough(train, vali
     for factor, winner in ((0.99, tuned), (1.01, warm)):
         model = SPOFR(FAIRNESS, margin=float(factor * ratio), **options).fit(train, validation)
         assert_same_weights(weights(model), weights(winner))
+        told = [note for note in model.report.notes if "were kept" in note]
+        assert len(told) == (winner is warm)
+        assert all(f"gained {gains.sum():.4f}" in note and f"{ratio:.1f} standard errors" in note for note in told)
 
 
 def test_messages(train, validation):
