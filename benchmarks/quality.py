@@ -31,7 +31,7 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # many fits at a time, each on 
 
 import numpy as np
 import torch
-from adult import adult_lists
+from adult import adult_lists, read_people
 from quality_tables import END_TO_END, print_tables
 from sklearn.linear_model import LogisticRegression
 
@@ -316,6 +316,8 @@ def study_left(arguments: argparse.Namespace, lines: list[dict[str, Any]]) -> It
 
 def run(arguments: argparse.Namespace) -> None:
     """Tune what is not tuned, then run what is not there."""
+    if any(KNOWN[name].sample.startswith("adult") for name in arguments.datasets):
+        read_people()  # says at once if the files are not there
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
     for name, unit, find in (("tuning", tune_unit, tuning_left), ("study", run_unit, study_left)):
         left = list(find(arguments, read_lines(arguments.results)))
