@@ -201,7 +201,8 @@ class Trainer:
     def _chosen(self, validator: Validator) -> Weights:
         """The best weights, or those that the last stage started from if it does not beat them by its margin."""
         at, margin = self._at, self._stages[-1].margin
-        if at.best_step == at.start_step or not margin:
+        in_earlier_stage = at.stage < len(self._stages) - 1
+        if in_earlier_stage or at.best_step == at.start_step or not margin:
             return self._best
         scores = []
         for weights in (self._best, self._start):

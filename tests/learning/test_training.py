@@ -199,6 +199,17 @@ def test_a_gain_replaces_the_warm_up_exactly_when_it_is_large_enough(train, vali
         assert all(f"gained {gains.sum():.4f}" in note and f"{ratio:.1f} standard errors" in note for note in told)
 
 
+def test_a_margin_does_not_undo_a_warm_up_that_is_stopped(train, validation):
+    def stop(progress):
+        if progress.step >= 20:
+            raise StopTraining
+
+    model = SPOFR(FAIRNESS, margin=1e9, **QUICK).fit(train, validation, [stop])
+    assert model.report.stopped == "callback"
+    assert model.report.best_step > 0
+    assert model.report.best["objective"] == max(m["objective"] for m in model.report.history)
+
+
 def test_messages(train, validation):
     seen = []
     model = SPOFR(FAIRNESS, **QUICK).fit(train, validation, [seen.append])
