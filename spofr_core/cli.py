@@ -265,6 +265,7 @@ def dashboard(
         raise ConfigError(f"The dashboard is not at {str(page)!r}; run it from a checkout of the project.")
     command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address", "127.0.0.1"]
     command += ["--server.port", str(port), "--server.headless", str(headless).lower()]
+    typer.echo(f"The dashboard is on http://127.0.0.1:{port}; Ctrl+C ends it.")
     try:
         raise typer.Exit(subprocess.call(command, cwd=page.parent.parent))
     except KeyboardInterrupt:
