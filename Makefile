@@ -35,7 +35,7 @@ $(STAMP): requirements.txt pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --editable .
 	@find spofr_core -name "*.nb[ci]" -delete # compiled kernels of an older checkout
-	@echo "Compiling the solver (once, about a minute)"; $(BIN)/python -m spofr_core.warmup
+	@echo "Compiling the solver (once, about a minute)"; $(BIN)/python -m spofr_core.compile_kernels
 	@touch $@
 
 clean:

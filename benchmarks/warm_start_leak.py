@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from spofr_core.data import RankingDataset, load_sample
 from spofr_core.evaluation import bootstrap_mean
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.policy.glop import GlopModel
 from spofr_core.policy.programme import PreparedLists, prepare
+from spofr_core.policy.solvers.glop import GlopModel
 
 FloatArray = NDArray[np.float64]
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard.elements import opening, told
 from dashboard.navigation import pages
-from dashboard.sidebar import settle, sidebar
-from dashboard.sources import loaded
-from dashboard.state import read_address, write_address
-from dashboard.tray import tray
-from dashboard.visitor import remember_visitor
-from dashboard.warmup import solver
+from dashboard.session.choices import read_address, write_address
+from dashboard.session.solver_warmup import solver
+from dashboard.session.sources import loaded
+from dashboard.session.visitor import remember_visitor
+from dashboard.widgets.elements import explain_errors, opening
+from dashboard.widgets.job_tray import tray
+from dashboard.widgets.sidebar import settle, sidebar
 
 ICON = Path(__file__).parent / "assets" / "icon.svg"
 
@@ -36,7 +36,7 @@ def main() -> None:
         st.html("<script>if (!location.search) history.back()</script>", unsafe_allow_javascript=True)
 
 
-@told
+@explain_errors
 def controls() -> None:
     """The sidebar, after the choices have been brought in line with the data."""
     source = loaded()

@@ -22,7 +22,7 @@ FIRST = "audit"
 
 
 def page_named(name: str) -> st.Page:
-    """The page in `dashboard/views/<name>.py`; its code is loaded when somebody goes there."""
+    """The page in `dashboard/views/<name>_page.py`; its code is loaded when somebody goes there."""
     title, icon = PAGES[name]
     return st.Page(_opener(name), title=title, icon=icon, url_path=name, default=name == FIRST)
 
@@ -33,7 +33,7 @@ def pages() -> list[st.Page]:
 
 
 def _opener(name: str) -> Callable[[], None]:
-    module = f"dashboard.views.{name}"
+    module = f"dashboard.views.{name}_page"
 
     def run() -> None:
         if module not in sys.modules:

@@ -1,19 +1,19 @@
 """What a ranking dataset is, and how it gets in."""
 
-from spofr_core.data.assemble import NothingLeft
 from spofr_core.data.clicks import IPS, LoggingRanker, fit_logging_ranker, simulate_clicks, with_ips_labels
+from spofr_core.data.csv_export import write_csv
 from spofr_core.data.dataset import RankingDataset, Splits
-from spofr_core.data.export import write_csv, write_whole
-from spofr_core.data.features import SharedFeatures, share
-from spofr_core.data.german_credit import german_credit_lists
-from spofr_core.data.groups import GroupSpec
-from spofr_core.data.hiring import hiring_csv
+from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.limits import Limits
-from spofr_core.data.mslr import mslr_fold, mslr_lists
 from spofr_core.data.partition import Part, PartitionedFolder, partition_folder
-from spofr_core.data.preview import TablePreview, preview_table
-from spofr_core.data.reading import read_dataset
-from spofr_core.data.samples import SAMPLES, load_hiring, load_sample, sample_path
+from spofr_core.data.reading.assemble import NothingLeft
+from spofr_core.data.reading.preview import TablePreview, preview_table
+from spofr_core.data.reading.reader import read_dataset
+from spofr_core.data.samples.bundled import SAMPLES, load_hiring, load_sample, sample_path
+from spofr_core.data.samples.german_credit import german_credit_lists
+from spofr_core.data.samples.hiring import hiring_csv
+from spofr_core.data.samples.mslr import mslr_fold, mslr_lists
+from spofr_core.data.shared_features import SharedFeatures, share
 
 __all__ = [
     "IPS",
@@ -43,5 +43,4 @@ __all__ = [
     "simulate_clicks",
     "with_ips_labels",
     "write_csv",
-    "write_whole",
 ]

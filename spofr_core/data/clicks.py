@@ -11,8 +11,8 @@ from pydantic import Field
 
 from spofr_core.config import StrictModel, checked_seed
 from spofr_core.data.dataset import RankingDataset
-from spofr_core.data.features import SharedFeatures, share
 from spofr_core.data.rows import rows_of
+from spofr_core.data.shared_features import SharedFeatures, share
 from spofr_core.errors import ConfigError, DataError
 
 FloatArray = npt.NDArray[np.float64]

@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.config import checked_seed
-from spofr_core.data.features import FeaturesField, SharedFeatures
 from spofr_core.data.ids import plain
 from spofr_core.data.rows import rows_of
+from spofr_core.data.shared_features import FeaturesField, SharedFeatures
 from spofr_core.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spofr_core.data.groups import GroupSpec
+    from spofr_core.data.group_spec import GroupSpec
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from spofr_core.config import StrictModel
 from spofr_core.errors import DataError
+from spofr_core.files import format_size
 
 
 class Limits(StrictModel):
@@ -34,8 +35,8 @@ class Limits(StrictModel):
         """Refuse a file that is too large."""
         if size > self.file_bytes:
             raise DataError(
-                f"{name} holds more than {_size(self.file_bytes)}, the limit here. Split it, keep only the columns "
-                "that are needed, or raise the limit: limits=Limits(file_bytes=...)."
+                f"{name} holds more than {format_size(self.file_bytes, '.4g')}, the limit here. Split it, keep only "
+                "the columns that are needed, or raise the limit: limits=Limits(file_bytes=...)."
             )
 
     def check_rows(self, rows: int, name: str) -> None:
@@ -53,10 +54,3 @@ class Limits(StrictModel):
                 f"Query {query} has {longest:,} items, more than the limit of {self.list_length:,}. Is this the "
                 "right query column? Keep the items that are shown, or raise the limit: limits=Limits(list_length=...)."
             )
-
-
-def _size(count: int) -> str:
-    for unit, size in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
-        if count >= size:
-            return f"{count / size:.4g} {unit}"
-    return f"{count} bytes"

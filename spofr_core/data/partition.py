@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from spofr_core.data.assemble import NO_ITEM_COLUMN
-from spofr_core.data.columns import guess_columns
 from spofr_core.data.dataset import RankingDataset
-from spofr_core.data.groups import GroupSpec
+from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.ids import to_ids
-from spofr_core.data.reading import read_dataset
+from spofr_core.data.reading.assemble import NO_ITEM_COLUMN
+from spofr_core.data.reading.columns import guess_columns
+from spofr_core.data.reading.reader import read_dataset
 from spofr_core.errors import DataError, first_line
 
 ROW = "row of the folder"

@@ -12,7 +12,7 @@ from spofr_core.data import RankingDataset
 from spofr_core.errors import DataError
 from spofr_core.evaluation.audit import audit_table
 from spofr_core.evaluation.intervals import bootstrap_mean
-from spofr_core.evaluation.table import FloatArray
+from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Policies, fair_policies
 

@@ -18,16 +18,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spofr_core.config import checked_seed
-from spofr_core.data import NothingLeft, Part, write_whole
+from spofr_core.data import NothingLeft, Part
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation.audit import AuditResult
+from spofr_core.evaluation.folder_audit import Map, PartResult, cut, in_order, left_out
+from spofr_core.evaluation.query_table import FloatArray, QueryTable
 from spofr_core.evaluation.repair import repair_ranking, repair_summary
-from spofr_core.evaluation.streaming import Map, PartResult, cut, in_order, left_out
-from spofr_core.evaluation.table import FloatArray, QueryTable
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.policy.certificate import certificate_lines
+from spofr_core.files import write_whole
 from spofr_core.policy.policies import relaxed_notes
-from spofr_core.policy.tables import check_ending, parquet_bytes, write_table
+from spofr_core.policy.policy_table import check_ending, parquet_bytes, write_table
+from spofr_core.policy.proof.certificate import certificate_lines
 
 ROWS_PER_PART = 100_000
 """Ties are drawn part by part, so the parts follow from the folder alone and not from who works on them."""

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.evaluation.table import TOLERANCE
+from spofr_core.evaluation.query_table import TOLERANCE
 from spofr_core.evaluation.tradeoffs import SETTING, done
 
 FloatArray = NDArray[np.float64]

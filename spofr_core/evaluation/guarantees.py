@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spofr_core.errors import ConfigError
-from spofr_core.evaluation.table import TOLERANCE
+from spofr_core.evaluation.query_table import TOLERANCE
 from spofr_core.evaluation.tradeoffs import SETTING, done
 
 FloatArray = NDArray[np.float64]

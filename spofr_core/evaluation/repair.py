@@ -14,7 +14,7 @@ from spofr_core.data.ids import plain
 from spofr_core.data.rows import list_sums
 from spofr_core.evaluation.audit import AuditResult, audit
 from spofr_core.evaluation.intervals import bootstrap_mean
-from spofr_core.evaluation.table import FloatArray
+from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Policies, tied_expectation
 from spofr_core.policy import repair as fair_reranking

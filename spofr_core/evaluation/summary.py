@@ -24,7 +24,7 @@ import numpy as np
 
 from spofr_core.data.ids import plain
 from spofr_core.evaluation.intervals import bootstrap_mean, quantile_interval, wilson
-from spofr_core.evaluation.table import FloatArray, QueryTable
+from spofr_core.evaluation.query_table import FloatArray, QueryTable
 from spofr_core.fairness import Discount, Fairness
 
 SCHEMA = 1

@@ -145,7 +145,7 @@ class SweepBar:
             self._console.print(", ".join(told), soft_wrap=True)
 
 
-def told_map(
+def map_with_progress(
     executor: Executor, on_progress: OnProgress, function: Callable[[Part], R], parts: PartitionedFolder
 ) -> Iterator[R]:
     """`executor.map` over the parts of a folder, with progress told where there is more than one."""
@@ -175,11 +175,11 @@ def news(state: SweepState) -> str:
         parts.append(f"{len(state.running)} at work")
     eta = state.eta_seconds
     if eta is not None and state.ended < state.total:
-        parts.append(f"about {told_time(eta)} left")
+        parts.append(f"about {format_duration(eta)} left")
     return ", ".join(parts)
 
 
-def told_time(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A length of time for people."""
     whole = round(seconds)
     if whole < 120:

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from spofr_core.errors import DataError
-from spofr_core.experiments.claim import Claim
-from spofr_core.experiments.datasets import DataShelf
-from spofr_core.experiments.disk import DiskFull, full_disk_told, is_full, size_of, told_size
 from spofr_core.experiments.executors import Executor, InlineExecutor, Outcome, Task
 from spofr_core.experiments.progress import OnProgress, SweepState
-from spofr_core.experiments.result_tables import collect
-from spofr_core.experiments.running import execute
-from spofr_core.experiments.spec import RunConfig, SweepSpec
-from spofr_core.experiments.store import RunStore
+from spofr_core.experiments.run_data import DataShelf
+from spofr_core.experiments.runs.claim import Claim
+from spofr_core.experiments.runs.execution import execute
+from spofr_core.experiments.runs.result_tables import collect
+from spofr_core.experiments.runs.store import RunStore
+from spofr_core.experiments.sweep_spec import RunConfig, SweepSpec
+from spofr_core.files import DiskFull, explain_full_disk, format_size, is_full, size_of
 
 DISK_LIMIT = 20 * 2**30
 COLLECT_EVERY = 15.0
@@ -61,7 +61,7 @@ class SweepOutcome:
         parts = [f"{self.done + self.skipped} of {self.total} runs are done"]
         parts += [f"{self.skipped} of them from before"] if self.skipped else []
         parts += [f"{len(self.failures)} failed"] if self.failures else []
-        text = f"{', '.join(parts)}; the store takes {told_size(self.size)}."
+        text = f"{', '.join(parts)}; the store takes {format_size(self.size)}."
         return f"{text} Stopped: the same command goes on from here." if self.stopped else text
 
 
@@ -205,8 +205,8 @@ class _Sweep:
         for config in pending:
             if self.size > self.disk_limit:
                 raise DiskFull(
-                    f"The runs in {str(self.store.root)!r} take {told_size(self.size)}, more than the limit of "
-                    f"{told_size(self.disk_limit)}: remove some with `spofr runs rm`, or raise --disk-limit."
+                    f"The runs in {str(self.store.root)!r} take {format_size(self.size)}, more than the limit of "
+                    f"{format_size(self.disk_limit)}: remove some with `spofr runs rm`, or raise --disk-limit."
                 )
             claim = self.store.claim(config, self.shelf.fingerprint(config.data_key))
             if claim is None:
@@ -233,7 +233,7 @@ class _Sweep:
         elif is_full(failure.error):
             with suppress(DiskFull):
                 claim.release()
-            with full_disk_told(self.store.root):
+            with explain_full_disk(self.store.root):
                 raise failure.error  # type: ignore[misc]
         else:
             self.failures[outcome.key] = failure.reason

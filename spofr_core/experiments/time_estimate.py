@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from spofr_core.experiments.datasets import DataShelf, trimmed
-from spofr_core.experiments.progress import told_time
-from spofr_core.experiments.running import execute
-from spofr_core.experiments.spec import RunConfig
+from spofr_core.experiments.progress import format_duration
+from spofr_core.experiments.run_data import DataShelf, trimmed
+from spofr_core.experiments.runs.execution import execute
+from spofr_core.experiments.sweep_spec import RunConfig
 
 PROBE_STEPS = 20
 
@@ -29,7 +29,7 @@ class Estimate:
     def __str__(self) -> str:
         if not self.runs:
             return "Nothing is left to do."
-        between = f"between {told_time(self.low)} and {told_time(self.high)}"
+        between = f"between {format_duration(self.low)} and {format_duration(self.high)}"
         return f"{self.runs} runs on {self.workers} workers: {between}, depending on how soon training stops."
 
 

@@ -2,9 +2,9 @@
 
 from spofr_core.fairness.composition import Composition
 from spofr_core.fairness.exposure import Discount, PositionBias, is_nonincreasing
+from spofr_core.fairness.fairness import Fairness, Notion, Terms
 from spofr_core.fairness.feasibility import feasible, largest_delta, smallest_delta
 from spofr_core.fairness.merits import MeritVariant, group_merits
-from spofr_core.fairness.notions import Fairness, Notion, Terms
 
 __all__ = [
     "Composition",

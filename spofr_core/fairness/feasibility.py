@@ -13,7 +13,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from spofr_core.fairness.exposure import FloatArray
-from spofr_core.fairness.notions import Fairness, Terms
+from spofr_core.fairness.fairness import Fairness, Terms
 
 ROUNDING = 1e-12
 """Relative slack of feasibility checks: what floating point loses in sums of exposures."""

@@ -18,14 +18,14 @@ from spofr_core.data import GroupSpec, RankingDataset
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.checkpoint import Checkpoint
-from spofr_core.learning.config import TrainingSettings
 from spofr_core.learning.decisions import Decision
 from spofr_core.learning.events import Callback, FitReport
-from spofr_core.learning.files import array_of, read_model, versions, write_model
 from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, repeats
-from spofr_core.learning.network import Scaler, build_network, layer_widths
+from spofr_core.learning.model_files import array_of, read_model, versions, write_model
 from spofr_core.learning.problems import CollapsedScores
-from spofr_core.learning.training import Outcome, Stage, Trainer
+from spofr_core.learning.scorers.network import Scaler, build_network, layer_widths
+from spofr_core.learning.trainer import Outcome, Stage, Trainer
+from spofr_core.learning.training_settings import TrainingSettings
 from spofr_core.learning.validation import Penalty, Validator, score_spread
 
 FloatArray = NDArray[np.float64]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spofr_core.data import RankingDataset
 from spofr_core.errors import DataError
-from spofr_core.learning.network import Scaler
+from spofr_core.learning.scorers.network import Scaler
 
 IntArray = NDArray[np.int64]
 

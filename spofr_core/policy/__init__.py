@@ -1,20 +1,22 @@
 """The fair-ranking programme, its solvers, and the policies that they return."""
 
-from spofr_core.policy.api import fair_policies, fair_policy, repair
-from spofr_core.policy.certificate import read_certificates, write_certificates
-from spofr_core.policy.curve import UtilityCurve, utility_curve
-from spofr_core.policy.decompose import Decomposition, decompose
+from spofr_core.policy.decomposition import Decomposition, decompose
+from spofr_core.policy.optimal import fair_policies, fair_policy, repair
+from spofr_core.policy.plain_sort import tied_expectation
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
+from spofr_core.policy.policy_table import read_table
 from spofr_core.policy.programme import LinearConstraint, PreparedLists, Programme, prepare
-from spofr_core.policy.solvers import SOLVERS, Solution, Solver, make_solver
-from spofr_core.policy.sorting import tied_expectation
-from spofr_core.policy.tables import read_table
-from spofr_core.policy.verify import Verification, verify
-from spofr_core.policy.verify_file import verify_file
-from spofr_core.policy.weights import WeightSolver, fair_weights, solve_weights
+from spofr_core.policy.proof.certificate import read_certificates, write_certificates
+from spofr_core.policy.proof.file_verification import verify_file
+from spofr_core.policy.proof.verification import Verification, verify
+from spofr_core.policy.sampling import PERIODS, Sampled, sampled_violations
+from spofr_core.policy.solvers.solver import SOLVERS, Solution, Solver, make_solver
+from spofr_core.policy.solvers.weights import WeightSolver, fair_weights, solve_weights
+from spofr_core.policy.tradeoff_curve import UtilityCurve, utility_curve
 
 __all__ = [
+    "PERIODS",
     "SOLVERS",
     "Decomposition",
     "LinearConstraint",
@@ -22,6 +24,7 @@ __all__ = [
     "Policy",
     "PreparedLists",
     "Programme",
+    "Sampled",
     "Solution",
     "Solver",
     "UtilityCurve",
@@ -36,6 +39,7 @@ __all__ = [
     "read_certificates",
     "read_table",
     "repair",
+    "sampled_violations",
     "solve_weights",
     "tied_expectation",
     "utility_curve",

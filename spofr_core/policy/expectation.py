@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from spofr_core.policy.threads import threads_for
+from spofr_core.policy.compiled_threads import threads_for
 
 FloatArray = npt.NDArray[np.float64]
 

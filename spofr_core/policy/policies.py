@@ -16,7 +16,7 @@ from spofr_core.data.rows import list_sums
 from spofr_core.policy.expectation import expectation
 from spofr_core.policy.policy import Policy
 from spofr_core.policy.programme import FloatArray, PreparedLists
-from spofr_core.policy.solvers import Solution
+from spofr_core.policy.solvers.solver import Solution
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +175,7 @@ class Policies:
 
     def to_frame(self) -> pd.DataFrame:
         """The long table: query_id, ranking, probability, position, item_id, a row per position of each ranking."""
-        from spofr_core.policy.tables import to_frame
+        from spofr_core.policy.policy_table import to_frame
 
         return to_frame(self)
 
@@ -187,13 +187,13 @@ class Policies:
 
         Ids are compared as text. What the table says is taken as it is, however odd: `verify` judges it.
         """
-        from spofr_core.policy.tables import from_frame
+        from spofr_core.policy.policy_table import from_frame
 
         return from_frame(frame, data, fairness, discount=discount)
 
     def write(self, path: str | Path) -> None:
         """Write the long table as .parquet or .csv."""
-        from spofr_core.policy.tables import write_table
+        from spofr_core.policy.policy_table import write_table
 
         write_table(self.to_frame(), path)
 

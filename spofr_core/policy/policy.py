@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from spofr_core.config import checked_seed
 from spofr_core.errors import ConfigError
-from spofr_core.policy.certificate import CertificateDict, certificate_of
 from spofr_core.policy.programme import FloatArray
+from spofr_core.policy.proof.certificate import CertificateDict, certificate_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.browser import chromium
+from spofr_core import browser as chromium
 
 
 def main() -> int:
@@ -18,9 +18,9 @@ def main() -> int:
     for attempt in (None, _with_apt, _with_playwright):
         if attempt is not None:
             attempt()
-        path = chromium.find()
+        path = chromium.find_browser()
         if path is not None:
-            print(f"Browser for the tests: {chromium.version(path)} ({path})")
+            print(f"Browser for the tests: {chromium.browser_version(path)} ({path})")
             return 0
     print(
         "The browser tests need Chrome or Chromium and none could be installed here: "

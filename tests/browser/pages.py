@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
-from tests.browser import chromium
+from spofr_core import browser as chromium
 
 PATIENCE = 120_000
 """Milliseconds until a page is drawn; the first one of an installation compiles the solver."""
@@ -17,7 +17,7 @@ CLICK = 40_000
 @contextmanager
 def browser() -> Iterator[Browser]:
     """A headless Chromium."""
-    path = chromium.find()
+    path = chromium.find_browser()
     if path is None:
         raise RuntimeError("No Chrome or Chromium was found; run `python tests/browser/ensure.py`.")
     with sync_playwright() as playwright:

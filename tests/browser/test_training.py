@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.jobs import JobBoard
+from dashboard.jobs.job_board import JobBoard
 from tests.browser import server
 from tests.browser.pages import PATIENCE, element, go, no_error, opened, settled
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spofr_core import cli
-from spofr_core.cli_words import in_shell_words
+from spofr_core.cli.shell_words import in_shell_words
 
 HEADER = "qid,doc,group,score,label\n"
 ROWS = "q,a,f,0.5,1\nq,b,m,0.4,0\nr,a,f,0.5,1\nr,b,m,0.4,0\n"

@@ -9,8 +9,8 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from dashboard.state import Choices
-from dashboard.warmup import solver
+from dashboard.session.choices import Choices
+from dashboard.session.solver_warmup import solver
 
 PATIENCE = 120
 
@@ -21,15 +21,15 @@ def _script(name: str) -> None:
 
     import streamlit as st
 
-    from dashboard.elements import told
     from dashboard.navigation import pages
-    from dashboard.sidebar import settle, sidebar
-    from dashboard.sources import loaded
-    from dashboard.state import write_address
-    from dashboard.tray import tray
-    from dashboard.visitor import remember_visitor
+    from dashboard.session.choices import write_address
+    from dashboard.session.sources import loaded
+    from dashboard.session.visitor import remember_visitor
+    from dashboard.widgets.elements import explain_errors
+    from dashboard.widgets.job_tray import tray
+    from dashboard.widgets.sidebar import settle, sidebar
 
-    @told
+    @explain_errors
     def controls() -> None:
         source = loaded()
         settle(source)
@@ -40,7 +40,7 @@ def _script(name: str) -> None:
 
     st.navigation(pages(), position="hidden")  # so that a page may send the reader to another one
     controls()
-    import_module(f"dashboard.views.{name}").page()
+    import_module(f"dashboard.views.{name}_page").page()
     write_address()
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
-from dashboard.charts.base import MOST_POINTS, Drawing
-from dashboard.charts.content import group_counts, list_lengths
-from dashboard.charts.policy import corner, exposure_in_bounds, heat_map, lottery, sampled_histogram
-from dashboard.charts.shares import is_thinned
+from dashboard.charts.dataset_charts import group_counts, list_lengths
+from dashboard.charts.drawing import MOST_POINTS, Drawing
+from dashboard.charts.policy_charts import corner, exposure_in_bounds, heat_map, lottery, sampled_histogram
+from dashboard.charts.share_chart import is_thinned
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
 from spofr_core.policy import fair_policy

@@ -11,11 +11,12 @@ import time
 import psutil
 import pytest
 
-from dashboard import jobs as jobs_file
-from dashboard.jobs import MOST_WAITING, Job, JobBoard, first_in_line, recent, slot_lock, slots
-from dashboard.plans import planned, shared_sample
+from dashboard.jobs import job_board as jobs_file
+from dashboard.jobs.job_board import MOST_WAITING, Job, JobBoard, first_in_line, recent, slot_lock, slots
+from dashboard.session.plans import planned, shared_sample
 from spofr_core.errors import ConfigError
-from spofr_core.experiments import Owner, RunStore, read_json, results, write_json
+from spofr_core.experiments import Owner, RunStore, results
+from spofr_core.files import read_json, write_json
 
 PATIENCE = 200
 
@@ -191,7 +192,7 @@ def test_a_job_that_cannot_be_done_says_why_in_a_sentence(board):
     folder = board.folder / name
     asked = read_json(folder / "job.json")
     write_json(folder / "job.json", {**asked, "spec": {"dataset": {"sample": "nowhere"}}})
-    command = [sys.executable, "-m", "dashboard.job_process", str(folder)]
+    command = [sys.executable, "-m", "dashboard.jobs.job_process", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 1
     job = board.get(name, "a")

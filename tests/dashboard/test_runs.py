@@ -6,15 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.charts import runs as charts
-from dashboard.durations import OVERHEAD, from_earlier_runs
-from dashboard.picker import part_of, said, values_of
-from dashboard.plans import MOST_RUNS, numbers, planned, sample_groups, shared_sample
-from dashboard.runs import data_label
-from dashboard.sentences import empty_slots, listed, matched, promised
+from dashboard.charts import run_charts as charts
+from dashboard.jobs.durations import OVERHEAD, from_earlier_runs
+from dashboard.session.plans import MOST_RUNS, numbers, planned, sample_groups, shared_sample
+from dashboard.session.visible_runs import data_label
+from dashboard.widgets.run_picker import part_of, said, values_of
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation import asked_and_achieved, grid_search, guarantees, price_of_fairness, tradeoff
-from spofr_core.experiments import METHOD_COLORS, RESULT_COLUMNS
+from spofr_core.experiments import RESULT_COLUMNS
+from spofr_core.reporting import METHOD_COLORS, empty_slots, matched, promised
+from spofr_core.reporting.run_words import listed
 
 BASE = {"dataset": "d", "notion": "exposure", "groups": 2, "clicks": None, "status": "done", "ideal_dcg": 2.0}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dashboard.sampling import PERIODS, sampled_violations
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
-from spofr_core.policy import fair_policy
+from spofr_core.policy import PERIODS, fair_policy, sampled_violations
 from tests.evaluation.lists import dataset
 
 SCORES, GROUPS = [0.9, 0.8, 0.7, 0.2, 0.1], list("aaabb")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.state import Choices
+from dashboard.session.choices import Choices
 
 
 def test_an_address_names_what_differs_and_reads_back():

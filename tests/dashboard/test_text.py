@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.text import markdown, plot
+from dashboard.escaping import markdown, plot
 from tests.dashboard.apps import plain
 
 

@@ -10,19 +10,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard import jobs as jobs_file
-from dashboard.home import home, private_runs
-from dashboard.jobs import JobBoard
-from dashboard.models import exact_curve, model_named
-from dashboard.runs import Sweep, bundled, results_of
-from dashboard.sources import UPLOAD, Loaded
-from dashboard.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
-from dashboard.uploads import Mapping, read_upload
+from dashboard.jobs import job_board as jobs_file
+from dashboard.jobs.job_board import JobBoard
+from dashboard.session.chosen_model import exact_curve, model_named
+from dashboard.session.sources import UPLOAD, Loaded
+from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
+from dashboard.session.uploads import Mapping, read_upload
+from dashboard.session.visible_runs import Sweep, bundled, results_of
 from spofr_core.data import read_dataset
 from spofr_core.errors import DataError
 from spofr_core.evaluation import audit, guarantees
-from spofr_core.experiments import DatasetSpec, Owner, RunConfig, RunStore, load_splits, query_results, write_json
+from spofr_core.experiments import (
+    DatasetSpec,
+    Owner,
+    RunConfig,
+    RunStore,
+    home,
+    load_splits,
+    private_runs,
+    query_results,
+)
 from spofr_core.fairness import Fairness
+from spofr_core.files import write_json
 from spofr_core.reporting import verdict
 from tests.dashboard.apps import charts, plain, rerun, shown, titles
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.reproduce import command_lines, python_lines
-from dashboard.state import Choices
+from dashboard.session.choices import Choices
+from dashboard.session.commands import command_lines, python_lines
 from spofr_core.data import load_hiring, read_dataset, sample_path
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spofr_core.data import GroupSpec, read_dataset
-from spofr_core.data.groups import group_by_number
+from spofr_core.data.group_spec import group_by_number
 from spofr_core.errors import ConfigError, DataError
 
 

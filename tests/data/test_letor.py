@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from spofr_core.data import Limits, letor, read_dataset, sample_path
-from spofr_core.data.source import open_raw
+from spofr_core.data import Limits, read_dataset, sample_path
+from spofr_core.data.formats import letor
+from spofr_core.data.formats.source import open_raw
 from spofr_core.errors import DataError
 
 

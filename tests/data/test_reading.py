@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spofr_core.data import IPS, GroupSpec, preview_table, read_dataset
-from spofr_core.data.csv_text import sniff_delimiter
+from spofr_core.data.formats.csv_text import sniff_delimiter
 from spofr_core.errors import ConfigError
 
 TABLE = "qid,doc,sex,model,rel\nq1,a,f,0.9,1\nq1,b,m,0.8,0\nq2,a,f,0.1,2\nq1,c,m,0.7,0\nq2,d,m,0.6,0\n"

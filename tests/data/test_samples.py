@@ -9,18 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spofr_core.data import (
-    RankingDataset,
-    hiring_csv,
-    load_hiring,
-    load_sample,
-    mslr_fold,
-    read_dataset,
-    sample_path,
-    samples,
-)
-from spofr_core.data.german_credit import read_people
-from spofr_core.data.mslr import read_pages
+from spofr_core.data import RankingDataset, hiring_csv, load_hiring, load_sample, mslr_fold, read_dataset, sample_path
+from spofr_core.data.samples import bundled as samples
+from spofr_core.data.samples.german_credit import read_people
+from spofr_core.data.samples.mslr import read_pages
 from spofr_core.errors import ConfigError, DataError
 
 

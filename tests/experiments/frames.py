@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from spofr_core.experiments.result_tables import results_frame
+from spofr_core.experiments.runs.result_tables import results_frame
 
 
 def run(name: str, **columns: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spofr_core.experiments.spec import SweepSpec
+from spofr_core.experiments.sweep_spec import SweepSpec
 
 TINY = {"sample": "german-credit", "lists": 12, "test_lists": 15}
 

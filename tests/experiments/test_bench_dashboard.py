@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spofr_core.experiments.bench import dashboard
-from spofr_core.experiments.bench.dashboard import LIMITS, bench_dashboard
+from spofr_core.experiments.bench import bench_dashboard as dashboard
+from spofr_core.experiments.bench.bench_dashboard import LIMITS, bench_dashboard
 
 
 def test_the_summary_holds_what_was_measured_against_its_limits():

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from spofr_core.cli_experiments import register, register_bench
+from spofr_core.cli.sweep_command import register, register_bench
 from spofr_core.errors import ConfigError
 from spofr_core.experiments import RunStore
 from spofr_core.experiments import sweep as sweep_module

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from spofr_core.cli import app
 from spofr_core.errors import ConfigError, InfeasibleFairness
 from spofr_core.evaluation import audit_folder, folder_repair, repair_folder
-from spofr_core.experiments import InlineExecutor, told_map
-from spofr_core.experiments.executors import dask as dask_executor
+from spofr_core.experiments import InlineExecutor, map_with_progress
+from spofr_core.experiments.executors import dask_cluster as dask_executor
 from spofr_core.fairness import Fairness
 from tests.experiments import works
 
@@ -129,8 +129,8 @@ def test_progress_counts_the_parts(folder):
     def note(state):
         seen.append((state.ended, len(state.running), state.total))
 
-    audit_folder(folder, FAIRNESS, min_parts=3, map_parts=partial(told_map, InlineExecutor(), note))
+    audit_folder(folder, FAIRNESS, min_parts=3, map_parts=partial(map_with_progress, InlineExecutor(), note))
     assert seen == [(0, 1, 3), (1, 0, 3), (1, 1, 3), (2, 0, 3), (2, 1, 3), (3, 0, 3)]
     seen.clear()
-    audit_folder(folder, FAIRNESS, map_parts=partial(told_map, InlineExecutor(), note))
+    audit_folder(folder, FAIRNESS, map_parts=partial(map_with_progress, InlineExecutor(), note))
     assert seen == []

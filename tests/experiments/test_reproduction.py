@@ -8,14 +8,15 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from spofr_core.browser import find_browser
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation.tradeoffs import multi_group, run_times
-from spofr_core.experiments import figures as draw
-from spofr_core.experiments import paper
-from spofr_core.experiments.paper_findings import findings
-from spofr_core.experiments.reproduction import planned_runs, reproduce
-from spofr_core.experiments.static import find_chrome, write_images
-from spofr_core.experiments.store import RunStore
+from spofr_core.experiments.paper import paper_sweeps as paper
+from spofr_core.experiments.paper.findings import findings
+from spofr_core.experiments.paper.reproduction import planned_runs, reproduce
+from spofr_core.experiments.runs.store import RunStore
+from spofr_core.reporting import run_figures as draw
+from spofr_core.reporting.pictures import write_images
 from tests.experiments.frames import run, table
 
 TINY = replace(
@@ -241,7 +242,7 @@ def test_methods_have_a_colour_and_a_shape_of_their_own():
 
 
 def test_pictures_by_the_browser_at_hand(tmp_path):
-    if find_chrome() is None:
+    if find_browser() is None:
         pytest.skip("no Chrome or Chromium here")
     frame = pd.DataFrame({"delta": [0.0, 0.1], "dcg": [1.0, 2.0], "dcg_lower": [0.9, 1.9], "dcg_upper": [1.1, 2.1]})
     figure = draw.exact_figure(frame, title="</script><b>x")

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from spofr_core.errors import ConfigError
-from spofr_core.experiments.spec import RunConfig, SweepSpec
+from spofr_core.experiments.sweep_spec import RunConfig, SweepSpec
 from tests.experiments.specs import TINY, tiny
 
 

@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.experiments import claim as claim_module
-from spofr_core.experiments.disk import DiskFull, size_of
-from spofr_core.experiments.output import MEASURED, RunOutput
-from spofr_core.experiments.result_tables import collect, results
-from spofr_core.experiments.store import RunStore
+from spofr_core.experiments.runs import claim as claim_module
+from spofr_core.experiments.runs.result_tables import collect, results
+from spofr_core.experiments.runs.run_output import MEASURED, RunOutput
+from spofr_core.experiments.runs.store import RunStore
+from spofr_core.files import DiskFull, size_of
 from tests.experiments.specs import tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +91,7 @@ def test_a_killed_process_leaves_its_run_to_others(store, config):
     script = textwrap.dedent(
         f"""
         import time
-        from spofr_core.experiments.store import RunStore
+        from spofr_core.experiments.runs.store import RunStore
         from tests.experiments.specs import tiny
         claim = RunStore({str(store.root)!r}).claim(tiny().runs()[0], "data")
         claim.metric({{"step": 1}})
@@ -136,7 +136,7 @@ def cut(tmp_path_factory):
         f"""
         import os, signal
         from pathlib import Path
-        from spofr_core.experiments.store import RunStore
+        from spofr_core.experiments.runs.store import RunStore
         from tests.experiments.specs import tiny
         from tests.experiments.test_store import output
         config = tiny().runs()[0]

@@ -19,17 +19,17 @@ import pandas as pd
 import pytest
 
 from spofr_core.errors import DataError
-from spofr_core.experiments import claim as claim_module
 from spofr_core.experiments import sweep as sweep_module
-from spofr_core.experiments.datasets import DataShelf, load_splits, training_data
-from spofr_core.experiments.disk import DiskFull
 from spofr_core.experiments.executors import Outcome
 from spofr_core.experiments.progress import SweepState
-from spofr_core.experiments.result_tables import query_results, results
-from spofr_core.experiments.running import execute
-from spofr_core.experiments.store import RunStore
+from spofr_core.experiments.run_data import DataShelf, load_splits, training_data
+from spofr_core.experiments.runs import claim as claim_module
+from spofr_core.experiments.runs.execution import execute
+from spofr_core.experiments.runs.result_tables import query_results, results
+from spofr_core.experiments.runs.store import RunStore
 from spofr_core.experiments.sweep import missing_runs, run_sweep
 from spofr_core.experiments.time_estimate import estimate
+from spofr_core.files import DiskFull
 from spofr_core.learning import load_model
 from tests.experiments.specs import long, tiny
 

@@ -6,7 +6,7 @@ import torch
 
 from spofr_core.errors import ConfigError
 from spofr_core.learning import DELTR
-from spofr_core.learning.deltr import ExposureHinge
+from spofr_core.learning.methods.deltr import ExposureHinge
 from tests.learning.toy import lists_of, numeric_gradient, toy_data
 
 

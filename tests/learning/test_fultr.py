@@ -9,8 +9,8 @@ import torch
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning import FULTR, PlackettLucePolicies
-from spofr_core.learning.fultr import FULTRSettings, Pairs, PolicyGradient, top_one_entropy
-from spofr_core.learning.plackett_luce import reinforce
+from spofr_core.learning.losses.plackett_luce import reinforce
+from spofr_core.learning.methods.fultr import FULTRSettings, Pairs, PolicyGradient, top_one_entropy
 from tests.learning.toy import lists_of, numeric_gradient, toy_data
 
 SCORES = np.array([0.3, -0.7, 1.1, 0.2])

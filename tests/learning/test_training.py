@@ -27,7 +27,7 @@ from spofr_core.learning import (
     make_estimator,
 )
 from spofr_core.learning.links import ListShares, RawScores
-from spofr_core.learning.network import build_network
+from spofr_core.learning.scorers.network import build_network
 from tests.learning.toy import toy_data
 
 FAIRNESS = Fairness(delta=0.02)

@@ -261,7 +261,7 @@ def test_a_small_batch_of_two_groups_is_solved_as_the_whole_is(seed: int, same_l
 
 
 def test_a_batch_that_the_merging_gives_up_goes_to_glop(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spofr_core.policy.kernels import two_groups
+    from spofr_core.policy.solvers.kernels import two_groups
 
     groups, offsets, scores = np.array([0, 1, 0, 1]), np.array([0, 4]), np.array([3.0, 1.0, 2.0, 0.5])
     lists = prepare(groups, offsets, Fairness(delta=0.0))
@@ -309,7 +309,7 @@ def test_a_vector_that_increases_goes_to_glop_and_says_so() -> None:
 @pytest.mark.parametrize("status", [1, 0])
 def test_lists_the_kernels_fail_on_go_to_glop_and_say_so(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     """Whether the kernel says that it failed or not: a lottery that does not reach its dual bound is not believed."""
-    from spofr_core.policy.kernels import two_groups
+    from spofr_core.policy.solvers.kernels import two_groups
 
     solve = two_groups.solve
 

@@ -8,8 +8,9 @@ from scipy.optimize import linprog
 
 from spofr_core.errors import ConfigError, InfeasibleFairness, SpofrError
 from spofr_core.fairness import Fairness
-from spofr_core.policy import LinearConstraint, Programme, exact, fair_policies, fair_policy, prepare, verify
-from spofr_core.policy.glop import GlopModel, GlopSolver
+from spofr_core.policy import LinearConstraint, Programme, fair_policies, fair_policy, prepare, verify
+from spofr_core.policy.solvers import exact
+from spofr_core.policy.solvers.glop import GlopModel, GlopSolver
 from tests.policy.reference import reference_optimum
 
 FAIRNESS = Fairness(delta=0.01)

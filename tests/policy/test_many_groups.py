@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spofr_core.policy.kernels import many_groups, two_groups
+from spofr_core.policy.solvers.kernels import many_groups, two_groups
 from tests.policy.reference import reference_optimum
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spofr_core.errors import DataError
-from spofr_core.policy.sorting import tied_expectation
+from spofr_core.policy.plain_sort import tied_expectation
 
 
 def by_enumeration(scores: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from spofr_core.policy.kernels import two_groups
+from spofr_core.policy.solvers.kernels import two_groups
 from tests.policy.reference import reference_optimum
 
 Floats = NDArray[np.float64]

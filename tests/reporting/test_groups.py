@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from spofr_core.reporting import group_styles
-from spofr_core.reporting.groups import COLOURS
+from spofr_core.reporting.group_styles import COLOURS
 
 BACKGROUNDS = ("#ffffff", "#14181f")
 # Machado, Oliveira and Fernandes (2009), severity 1: how a deuteranope and a protanope see linear RGB.

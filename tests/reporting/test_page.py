@@ -10,7 +10,7 @@ import pytest
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness, group_merits
 from spofr_core.reporting import Provenance, audit_html, verdict
-from spofr_core.reporting.svg import exposure_chart, share_chart, thinned, ticks, violation_chart
+from spofr_core.reporting.svg_charts import exposure_chart, share_chart, thinned, ticks, violation_chart
 from tests.evaluation.lists import dataset, random_dataset
 
 HOSTILE = ("<script>alert('g')</script>", '"><img src=x onerror=alert(1)>', "'&amp;{{7*7}}</style>")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from spofr_core.errors import ConfigError
-from spofr_core.experiments.executors.inline import InlineExecutor
-from spofr_core.experiments.executors.pool import PoolExecutor
+from spofr_core.experiments.executors.in_process import InlineExecutor
+from spofr_core.experiments.executors.process_pool import PoolExecutor
 from spofr_core.experiments.executors.protocol import Cancelled, Emit, Executor, Failure, Outcome, Task, Work
 
 __all__ = [
@@ -36,7 +36,7 @@ def make_executor(*, workers: int = 1, scheduler: str | None = None) -> Executor
         raise ConfigError(f"workers is {workers}; give 1 (this process) or more.")
     if scheduler is not None:
         # Dask takes a second to import; whoever does not use it does not wait for it.
-        from spofr_core.experiments.executors.dask import DaskExecutor
+        from spofr_core.experiments.executors.dask_cluster import DaskExecutor
 
         return DaskExecutor(None if scheduler == "local" else scheduler, workers=workers)
     return InlineExecutor() if workers == 1 else PoolExecutor(workers)

@@ -1,0 +1,214 @@
+"""One query: its lottery over rankings, and what that does to exposure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.charts.drawing import ACCENT, FAINT, WARNING, Drawing, Trace, figure, group_axis, note, room, rule
+from dashboard.charts.exposure_charts import group_labels
+from dashboard.escaping import plot
+from spofr_core.policy import Policy
+from spofr_core.reporting import group_styles, number, percent
+
+MOST_POSITIONS = 40
+"""Positions that the lottery shows; the download has them all."""
+MOST_CELLS = 60
+"""Rows and columns of the heat map."""
+EXPECTED = "#12936c"
+
+Compared = Sequence[tuple[str, Policy]]
+
+
+def lottery(policy: Policy, all_groups: Sequence[str]) -> Drawing:
+    """The rankings of the lottery as columns of items, most probable first, after the plain sort by score."""
+    shown = min(len(policy.scores), MOST_POSITIONS)
+    order = np.argsort(-policy.probabilities, kind="stable")
+    columns = [by_score(policy), *policy.rankings[order]]
+    heads = ["<b>by score</b><br>as ranked now"]
+    heads += [f"<b>{percent(float(policy.probabilities[k]))}</b><br>ranking {r}" for r, k in enumerate(order, start=1)]
+    traces = [_items_of(group, policy, columns, shown, all_groups) for group in all_groups if group in policy.groups]
+    return figure(
+        traces,
+        height=120 + 26 * shown,
+        top=46,
+        legend=True,
+        x={"range": [-0.2, len(columns) - 0.1], "visible": False},
+        y={"title": "position", "range": [shown + 0.7, 0.3], "dtick": 1 if shown <= 25 else 5, "tick0": 1},
+        shapes=[rule(0.8, width=1, dash="dot")],
+        notes=[note(k, head, xanchor="left", xshift=-8, align="left") for k, head in enumerate(heads)],
+        legend_below=True,
+    )
+
+
+def _items_of(
+    group: str, policy: Policy, columns: Sequence[NDArray[Any]], shown: int, all_groups: Sequence[str]
+) -> Trace:
+    """The items of one group, wherever they stand in the columns."""
+    look = group_styles(all_groups)[group]
+    where = [
+        (column, position, int(ranking[position]))
+        for column, ranking in enumerate(columns)
+        for position in range(shown)
+        if policy.groups[ranking[position]] == group
+    ]
+    names = {k: plot(policy.item_ids[k], 14) for _, _, k in where}
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "name": plot(group),
+        "x": [column for column, _, _ in where],
+        "y": [position + 1 for _, position, _ in where],
+        "marker": {"symbol": look.marker, "size": 13, "color": look.colour},
+        "text": [f" {names[k]}" for _, _, k in where],
+        "textposition": "middle right",
+        "customdata": [[number(float(policy.scores[k])), number(float(policy.exposure[k]))] for _, _, k in where],
+        "hovertemplate": "%{text}: score %{customdata[0]}, expected exposure %{customdata[1]}<extra></extra>",
+        "cliponaxis": False,
+    }
+
+
+def by_score(policy: Policy) -> NDArray[np.int64]:
+    """Item indices in the order of the scores; equal scores stay in the order of the data."""
+    return np.argsort(-policy.scores, kind="stable")
+
+
+def corner(policy: Policy, items: NDArray[Any], positions: int) -> NDArray[np.float64]:
+    """Probabilities of these items at the first positions; the whole matrix of a long list would fill the memory."""
+    row = np.full(len(policy.scores), -1)
+    row[items] = np.arange(len(items))
+    part = np.zeros((len(items), positions))
+    for ranking, probability in zip(policy.rankings, policy.probabilities, strict=True):
+        rows = row[ranking[:positions]]
+        columns = np.flatnonzero(rows >= 0)
+        part[rows[columns], columns] += probability
+    return part
+
+
+def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
+    """Probability of each item at each position; items from the highest score down."""
+    shown = min(len(policy.scores), MOST_CELLS)
+    order = by_score(policy)[:shown]
+    styles = group_styles(all_groups)
+    names = [plot(policy.item_ids[k], 14) for k in order]
+    looks = [styles[policy.groups[k]] for k in order]
+    matrix = corner(policy, order, shown)
+    cells: Trace = {
+        "type": "heatmap",
+        "z": np.where(matrix > 1e-12, matrix, np.nan),
+        "x": np.arange(1, shown + 1),
+        "y": np.arange(shown),
+        "zmin": 0,
+        "zmax": 1,
+        "xgap": 1,
+        "ygap": 1,
+        "colorscale": [[0, "rgba(38,120,184,0.15)"], [1, "rgba(31,95,153,1)"]],
+        "colorbar": {"title": {"text": "probability"}, "tickformat": ".0%", "thickness": 12, "outlinewidth": 0},
+        "customdata": [[name] * shown for name in names],
+        "hovertemplate": "%{customdata} at position %{x}: %{z:.1%}<extra></extra>",
+        "hoverongaps": False,
+    }
+    labels = [
+        f'{name} <span style="color:{look.colour}">{look.glyph}</span>' for name, look in zip(names, looks, strict=True)
+    ]
+    return figure(
+        [cells],
+        height=110 + 22 * shown,
+        left=room(labels),
+        right=90,
+        x={"title": "position", "constrain": "domain"},
+        y={
+            "title": "items, highest score first",
+            "autorange": "reversed",
+            "tickvals": np.arange(shown),
+            "ticktext": labels,
+        },
+    )
+
+
+def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], all_groups: Sequence[str]) -> Drawing:
+    """Mean exposure of each group against its bounds: sorted by score, and under each of the given policies."""
+    names = [name for name in all_groups if name in compared[0][1].group_exposure]
+    labels = dict(zip(names, group_labels(names, all_groups), strict=True))
+    traces: list[Trace] = []
+    rows = []
+    for title, policy in compared:
+        for name in names:
+            row = labels[name] if len(compared) == 1 else f"{labels[name]}, {title}"
+            rows.append(row)
+            traces += _row(row, name, policy, sorted_exposure[name], all_groups, in_legend=not traces)
+    return figure(
+        traces,
+        height=110 + 46 * len(rows),
+        left=room(rows),
+        top=34,
+        legend=True,
+        x={"title": "mean exposure per item of the group"},
+        y=group_axis(type="category"),
+    )
+
+
+def _row(
+    row: str, name: str, policy: Policy, sorted_now: float, all_groups: Sequence[str], *, in_legend: bool
+) -> list[Trace]:
+    """The interval that a group is allowed, and two marks: where it is, and where the policy puts it."""
+    look = group_styles(all_groups)[name]
+    low, high = policy.bounds[name]
+    traces: list[Trace] = []
+    if math.isfinite(low) and math.isfinite(high):
+        allowed = {"x": [max(low, 0.0), high], "y": [row, row], "mode": "lines", "line": {"width": 16, "color": FAINT}}
+        said = f"{row}: {number(low)} to {number(high)} is allowed<extra></extra>"
+        traces.append({"type": "scatter", "name": "allowed", "hovertemplate": said, **allowed})
+    marks = (
+        ("sorted by score (open)", sorted_now, f"{look.marker}-open"),
+        ("policy (filled)", policy.group_exposure[name], look.marker),
+    )
+    outline = {"width": 2, "color": look.colour}
+    for what, value, symbol in marks:
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": [value],
+                "y": [row],
+                "name": what,
+                "marker": {"symbol": symbol, "size": 13, "color": look.colour, "line": outline},
+                "hovertemplate": f"{row}, {what}: {number(value)}<extra></extra>",
+            }
+        )
+    return [{**trace, "legendgroup": trace["name"], "showlegend": in_legend} for trace in traces]
+
+
+def sampled_histogram(
+    values: NDArray[np.float64], weights: NDArray[np.float64], expected: float, delta: float
+) -> Drawing:
+    """Largest violation of what readers really see, against that of the policy in expectation, and delta."""
+    top = max(float(values.max(initial=0.0)), delta, expected, 1e-9) * 1.05
+    edges = np.linspace(0, top, 41)
+    shares, _ = np.histogram(values, bins=edges, weights=weights)
+    middle = (edges[:-1] + edges[1:]) / 2
+    drawn: Trace = {
+        "type": "bar",
+        "x": middle,
+        "y": 100 * shares,
+        "width": edges[1] - edges[0],
+        "marker": {"color": [ACCENT if m <= delta else WARNING for m in middle], "line": {"width": 0}},
+        "hovertemplate": "violation about %{x:.3f}: %{y:.1f} %<extra></extra>",
+    }
+    return figure(
+        [drawn],
+        height=290,
+        top=40,
+        bargap=0,
+        x={"title": "largest violation of what was shown", "range": [0, top]},
+        y={"title": "share of periods, %", "nticks": 4, "showgrid": True},
+        shapes=[rule(delta), rule(expected, colour=EXPECTED, dash="solid")],
+        notes=[
+            note(delta, f"delta {number(delta)}"),
+            note(expected, f"in expectation {number(expected)}", yshift=16, font={"color": EXPECTED}),
+        ],
+    )

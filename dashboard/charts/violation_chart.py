@@ -1,0 +1,71 @@
+"""How far the queries are from fair, and in whose favour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dashboard.charts.drawing import Drawing, Trace, axis, band, figure, rule
+from dashboard.charts.exposure_charts import group_labels, shown_groups
+from spofr_core.evaluation import AuditResult
+from spofr_core.reporting import group_styles
+
+BINS = 61
+
+
+def violation_histograms(result: AuditResult, delta: float) -> Drawing:
+    """One histogram per group of its signed violation over the judged queries; -delta..delta is shaded."""
+    summary, table = result.summary, result.table
+    names = shown_groups(summary)
+    labels = group_labels(names, list(summary["groups"]))
+    styles = group_styles(list(summary["groups"]))
+    signed = np.where(table.applicable[:, None], table.violation, np.nan)
+    reach = max(float(np.nanmax(np.abs(signed), initial=0.0)), delta, 1e-6) * 1.04
+    edges = np.linspace(-reach, reach, BINS + 1)
+    width = edges[1] - edges[0]
+    # One outline through the middles of all bins and of an empty one at either end: many bars are slow to draw.
+    middles = np.linspace(-reach - width / 2, reach + width / 2, BINS + 2)
+    traces: list[Trace] = []
+    rows: list[dict[str, Any]] = []
+    for row, (name, label) in enumerate(zip(names, labels, strict=True)):
+        values = signed[:, table.group_names.index(name)]
+        counts, _ = np.histogram(values[np.isfinite(values)], bins=edges)
+        suffix = "" if row == 0 else str(row + 1)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": middles,
+                "y": np.pad(counts, 1),
+                "yaxis": f"y{suffix}",
+                "fill": "tozeroy",
+                "fillcolor": styles[name].colour,
+                "line": {"width": 0, "shape": "hvh"},
+                "hovertemplate": f"{label}<br>violation about %{{x:.3f}}: %{{y}} queries<extra></extra>",
+            }
+        )
+        rows.append({"domain": _row(row, len(names)), "nticks": 3, "rangemode": "tozero"})
+    lowest = f"y{len(rows)}" if len(rows) > 1 else "y"
+    return figure(
+        traces,
+        height=110 + 90 * max(len(rows), 1),
+        hovermode="x",
+        x={"title": "signed violation", "range": [-reach, reach], "anchor": lowest},
+        y=rows[0] if rows else None,
+        shapes=[band(-delta, delta), rule(0.0, width=1)],
+        notes=[_named(label, row["domain"][1]) for label, row in zip(labels, rows, strict=True)],
+        **{f"yaxis{k}": axis(**settings) for k, settings in enumerate(rows[1:], start=2)},
+    )
+
+
+def _named(label: str, top: float) -> dict[str, Any]:
+    """The name of a row in its upper left corner, where it has room however many rows there are."""
+    corner = {"x": 0, "xref": "paper", "xanchor": "left", "y": top, "yref": "paper", "yanchor": "top"}
+    return {**corner, "text": label, "showarrow": False}
+
+
+def _row(row: int, rows: int) -> list[float]:
+    """Part of the height that a row takes, from the top down, with a little air between rows."""
+    top = 1 - row / rows
+    return [top - 0.94 / rows, top]

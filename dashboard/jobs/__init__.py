@@ -1,0 +1,1 @@
+"""Background work: the run directory is the truth."""

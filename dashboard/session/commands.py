@@ -1,0 +1,70 @@
+"""The shell command and the Python lines that give what is on the screen."""
+
+from __future__ import annotations
+
+import shlex
+
+from dashboard.session.choices import Choices
+from dashboard.session.sources import Loaded
+
+_IMPORTED = {
+    "read_dataset": "data",
+    "load_sample": "data",
+    "RunStore": "experiments",
+    "load_splits": "experiments",
+    "load_model": "learning",
+}
+"""What the lines that load the data may call, and the room that it comes from."""
+
+
+def command_lines(source: Loaded, choices: Choices) -> str | None:
+    """`spofr audit ...`; None where no command reads the same rows."""
+    if source.arguments is None:
+        return None
+    options = ["--delta", f"{choices.delta:g}"]
+    if choices.notion != "exposure":
+        options += ["--notion", choices.notion]
+    if choices.power != 1:
+        options += ["--power", f"{choices.power:g}"]
+    if choices.shift != 1:
+        options += ["--shift", f"{choices.shift:g}"]
+    if choices.top:
+        options += ["--exposure-cutoff", str(choices.top)]
+    return shlex.join(["spofr", "audit", *source.arguments, *options])
+
+
+def python_lines(source: Loaded, choices: Choices) -> str:
+    """A script that computes the same summary."""
+    fairness_names = ["Fairness", *(["PositionBias"] if _bias(choices) else [])]
+    fairness_names += ["group_merits"] if choices.notion == "merit" else []
+    given = [f"delta={choices.delta:g}"]
+    if choices.notion != "exposure":
+        given.append(f'notion="{choices.notion}"')
+    if choices.notion == "merit":
+        given.append("merits=group_merits(data)")
+    if _bias(choices):
+        given.append(f"position_bias={_bias(choices)}")
+    imported: dict[str, list[str]] = {"evaluation": ["audit"], "fairness": fairness_names}
+    for name, room in _IMPORTED.items():
+        if f"{name}(" in source.python:
+            imported.setdefault(room, []).append(name)
+    return "\n".join(
+        [
+            *(f"from spofr_core.{room} import {', '.join(imported[room])}" for room in sorted(imported)),
+            "",
+            source.python,
+            f"result = audit(data, Fairness({', '.join(given)}))",
+            "print(result.to_json())",
+        ]
+    )
+
+
+def _bias(choices: Choices) -> str:
+    given = []
+    if choices.power != 1:
+        given.append(f"power={choices.power:g}")
+    if choices.shift != 1:
+        given.append(f"shift={choices.shift:g}")
+    if choices.top:
+        given.append(f"cutoff={choices.top}")
+    return f"PositionBias({', '.join(given)})" if given else ""

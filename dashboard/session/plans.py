@@ -1,0 +1,90 @@
+"""From what is chosen on the Train page to a sweep."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dashboard.session.sources import SAMPLES
+from spofr_core.errors import ConfigError
+from spofr_core.experiments import RunConfig, SweepSpec, shared_runs
+
+MOST_RUNS = 2000
+_HIRING = {"gender": 2, "region": 4, "gender+region": 8}
+"""Groupings of the hiring sample by their number of groups, so that charts can put them side by side."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep, and the store that its runs belong into."""
+
+    spec: SweepSpec
+    runs: tuple[RunConfig, ...]
+    store: Path
+
+
+def planned(dataset: dict[str, Any], store: Path, **grids: Any) -> Plan:
+    """A checked plan.
+
+    Raises
+    ------
+    ConfigError
+        When a grid is empty or holds what it must not, or there would be too many runs.
+    """
+    spec = SweepSpec.from_dict({"dataset": dataset, **grids})
+    runs = spec.runs()
+    if len(runs) > MOST_RUNS:
+        raise ConfigError(f"These grids make {len(runs):,} runs; here {MOST_RUNS:,} are the limit. The shell has none.")
+    return Plan(spec, runs, store)
+
+
+def numbers(text: str, what: str, kind: type = float) -> list[Any]:
+    """Numbers from 0 up, each once, from a text such as "0, 0.01, 0.05".
+
+    Raises
+    ------
+    ConfigError
+        When there is none, or something is not such a number.
+    """
+    words = [word for word in re.split(r"[,;\s]+", text) if word]
+    if not words:
+        raise ConfigError(f"{what}: give at least one number.")
+    found = []
+    for word in words:
+        try:
+            value = kind(word)
+        except ValueError:
+            example = "5000, 20000" if kind is int else "0, 0.01, 0.05"
+            raise ConfigError(f"{what}: {word!r} is not a number of that kind; write them like {example}.") from None
+        if not math.isfinite(value) or value < 0:
+            raise ConfigError(f"{what}: {word!r} is not allowed; give numbers from 0 up.")
+        found.append(value)
+    return list(dict.fromkeys(found))
+
+
+def sample_groups(names: list[str], sample: str) -> list[Any]:
+    """Groupings of a sample as a sweep takes them.
+
+    Raises
+    ------
+    ConfigError
+        When there is none, or two of them make two groups: charts tell runs apart by the number of groups.
+    """
+    if not names:
+        raise ConfigError("Groups: choose at least one grouping.")
+    pairs = [name for name in names if sample == "german-credit" and not name.isdigit()]
+    if len(pairs) > 1:
+        told = " and ".join(f"'{SAMPLES[sample].groups[name]}'" for name in pairs[:2])
+        raise ConfigError(f"{told} both make two groups and would be mixed up in the charts: train them one by one.")
+    if sample == "hiring":
+        return [_HIRING[name] for name in names]
+    return [int(name) if name.isdigit() else name for name in names]
+
+
+def shared_sample(root: Path, sample: str, lists: int) -> tuple[dict[str, Any], Path]:
+    """The dataset of a bundled sample, and the store that everybody shares."""
+    given = {} if sample == "hiring" else {"lists": lists, "test_lists": lists}
+    return {"sample": sample, **given}, shared_runs(root)

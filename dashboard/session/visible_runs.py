@@ -1,0 +1,208 @@
+"""Sets of trained models to look at: the bundled sweeps, and those in the run stores that this visitor may see."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+import uuid
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.session.sources import SAMPLES
+from dashboard.session.visitor import visitor
+from spofr_core.data import sample_path
+from spofr_core.experiments import (
+    RESULT_COLUMNS,
+    RunRecord,
+    RunStore,
+    home,
+    private_runs,
+    query_results,
+    results,
+    shared_runs,
+    unpacked,
+)
+from spofr_core.reporting import METHOD_NAMES, counted, name_text
+
+Origin = Literal["bundled", "shared", "own"]
+
+SAME = ["dataset", "notion", "groups", "clicks", "method", "delta", "penalty", "seed"]
+"""What tells two runs apart in a chart."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Runs that belong together, and the store that they are in."""
+
+    store: RunStore
+    runs: tuple[str, ...]
+    started: float
+    origin: Origin
+
+    @property
+    def key(self) -> str:
+        """Its name in an address: the same runs, the same name."""
+        return hashlib.sha256(" ".join(sorted(self.runs)).encode()).hexdigest()[:12]
+
+
+def sweeps() -> list[Sweep]:
+    """Every sweep that this visitor may see: the latest first, the bundled ones last."""
+    root = home()
+    places: list[tuple[Path, Origin]] = [(private_runs(root, visitor()), "own"), (shared_runs(root), "shared")]
+    found: dict[str, Sweep] = {}
+    for place, origin in places:
+        if (place / "store.json").exists():
+            store = RunStore(place, create=False)
+            for each in store.sweeps():
+                sweep = Sweep(store, tuple(each["runs"]), float(each["started"]), origin)
+                found.setdefault(sweep.key, sweep)
+    return sorted(found.values(), key=lambda sweep: -sweep.started) + list(bundled(root))
+
+
+@st.cache_resource(show_spinner="Unpacking the bundled models")
+def bundled(root: Path) -> tuple[Sweep, ...]:
+    """The sweeps in `sample_data/sweep`, unpacked once for each content."""
+    return tuple(_unpacked(archive, unpacked(root)) for archive in sorted(sample_path("sweep").glob("*.zip")))
+
+
+def _unpacked(archive: Path, place: Path) -> Sweep:
+    target = place / f"{archive.stem}-{hashlib.sha256(archive.read_bytes()).hexdigest()[:12]}"
+    if not (target / "store.json").exists():
+        fresh = place / f".new-{uuid.uuid4().hex[:8]}"
+        try:
+            with zipfile.ZipFile(archive) as file:
+                file.extractall(fresh / "runs")
+            RunStore(fresh)
+            fresh.rename(target)
+        except OSError:
+            if not (target / "store.json").exists():  # Another process may have been faster.
+                raise
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    store = RunStore(target, create=False)
+    records = store.records()
+    return Sweep(store, tuple(record.run for record in records), max(r.updated for r in records), "bundled")
+
+
+def sweep_title(sweep: Sweep) -> str:
+    """A sweep in a line: data, methods, how many of its runs are done, where it comes from."""
+    return _title(sweep, sweep.key, str(sweep.store.root), _last_change(sweep))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _title(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> str:
+    frame = _done(_sweep)
+    if frame.empty:
+        return f"{_when(_sweep)}: {counted(len(_sweep.runs), 'run', 'runs')}, none done yet"
+    names = " and ".join(sorted({name_text(name, 40) for name in frame["dataset"]}))
+    methods = [METHOD_NAMES.get(m, m) for m in METHOD_NAMES if m in set(frame["method"])]
+    shown = ", ".join(methods[:4]) + (" and more" if len(methods) > 4 else "")
+    done = f"{len(frame)} of {len(_sweep.runs)}" if len(frame) < len(_sweep.runs) else f"{len(frame)}"
+    return f"{_when(_sweep)}: {names}, {shown}, {done} runs"
+
+
+def _when(sweep: Sweep) -> str:
+    return "Bundled" if sweep.origin == "bundled" else time.strftime("%d %b, %H:%M", time.localtime(sweep.started))
+
+
+def results_of(chosen: list[Sweep]) -> pd.DataFrame:
+    """The runs that are done, a row each: the columns of `results.parquet`, the key of their sweep, and as `source` the
+    plain name of their data.
+
+    Data with the same name but other lists is told apart by its name. Of runs that differ in nothing but their training
+    settings the first sweep's is kept.
+    """
+    return _results(chosen, state_of(chosen))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _results(_chosen: list[Sweep], state: str) -> pd.DataFrame:
+    frames = [_done(sweep) for sweep in _chosen]
+    if not frames:
+        return pd.DataFrame(columns=[*RESULT_COLUMNS, "source", "sweep"])
+    return pd.concat(frames, ignore_index=True).drop_duplicates(SAME, ignore_index=True)
+
+
+def _done(sweep: Sweep) -> pd.DataFrame:
+    """The rows of a sweep's runs that are done; read again only when one of its runs has changed."""
+    return _read_done(sweep, sweep.key, str(sweep.store.root), _last_change(sweep))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _read_done(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> pd.DataFrame:
+    frame = results(_sweep.store, _sweep.runs)
+    frame = frame[frame["status"] == "done"]
+    labels = {run: _data_label(_sweep.store.get(run)) for run in frame["run"]}
+    return frame.assign(source=frame["dataset"], dataset=frame["run"].map(labels), sweep=key)
+
+
+def _last_change(sweep: Sweep) -> tuple[int, int]:
+    """How many runs have begun, and when one last said something; a bundled sweep has nothing more to say."""
+    if sweep.origin == "bundled":
+        return len(sweep.runs), 0
+    told = []
+    for run in sweep.runs:
+        with suppress(FileNotFoundError):  # Not begun yet, or removed.
+            told.append((sweep.store.folder(run) / "status.json").stat().st_mtime_ns)
+    return len(told), sum(told)
+
+
+def state_of(chosen: list[Sweep]) -> str:
+    """Changes when a run of these sweeps says something; equal states have equal results."""
+    return ";".join(f"{sweep.key}:{sweep.store.root}:{_last_change(sweep)}" for sweep in chosen)
+
+
+def queries_of(chosen: list[Sweep], frame: pd.DataFrame, part: str) -> pd.DataFrame:
+    """Per-query results of the runs of a `results_of` frame."""
+    parts = []
+    for sweep in chosen:
+        runs = tuple(frame.loc[frame["sweep"] == sweep.key, "run"])
+        if runs:
+            parts.append(_queries(str(sweep.store.root), runs, part))
+    merged = pd.concat(parts, ignore_index=True)
+    return merged.astype({"run": "category"})
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the results of every query")
+def _queries(root: str, runs: tuple[str, ...], part: str) -> pd.DataFrame:
+    return query_results(RunStore(root, create=False), runs, part)
+
+
+def _data_label(record: RunRecord | None) -> str:
+    if record is None:
+        return "?"
+    settings = record.settings
+    return data_label(settings["dataset"], settings["groups"], settings["data_seed"])
+
+
+def data_label(dataset: dict[str, Any], groups: Any = None, data_seed: int = 0) -> str:
+    """What the lists of a run are called; two runs with the same label are measured on the same lists."""
+    sample = dataset.get("sample")
+    named = SAMPLES[sample].title if sample in SAMPLES else sample or Path(str(dataset.get("file"))).stem
+    more = [f"{dataset[name]} {word}" for name, word in (("lists", "lists"), ("test_lists", "test lists"))
+            if dataset.get(name)]  # fmt: skip
+    if dataset.get("lists") == dataset.get("test_lists"):
+        more = more[:1]
+    if sample == "german-credit" and not isinstance(groups, str):
+        groups = "purpose" if groups is None else "age"  # Its numbers of groups are ages.
+    if groups is not None and not isinstance(groups, int):
+        more.append("by " + (groups if isinstance(groups, str) else " and ".join(groups)))
+    more += [f"split {data_seed}"] if data_seed else []
+    return f"{named} ({', '.join(more)})" if more else str(named)
+
+
+def sweep_of(run: str, among: list[Sweep]) -> Sweep | None:
+    """The sweep that holds this run, if one of them does and the run is done."""
+    for sweep in among:
+        if run in sweep.runs:
+            record = sweep.store.get(run)
+            if record is not None and record.status == "done":
+                return sweep
+    return None

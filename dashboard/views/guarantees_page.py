@@ -1,0 +1,149 @@
+"""Guarantees: which model to take when so many of the queries must hold delta."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.charts import run_charts as charts
+from dashboard.escaping import markdown
+from dashboard.navigation import page_named
+from dashboard.session.choices import choices
+from dashboard.session.visible_runs import Sweep, queries_of
+from dashboard.widgets.elements import chart, explain_errors, show_table
+from dashboard.widgets.run_picker import picked
+from spofr_core.errors import ConfigError
+from spofr_core.evaluation import GUARANTEE_DELTAS, LEVELS, guarantees
+from spofr_core.experiments import takes_delta
+from spofr_core.reporting import BASELINES, METHOD_NAMES, empty_slots, percent, promised
+
+SHOWN_LEVELS = (0.5, 0.9, 1.0)
+SHOWN_DELTAS = (0.01, 0.03, 0.05, 0.1)
+MOST_DELTAS = 8
+
+
+@explain_errors
+def page() -> None:
+    """The page."""
+    headline = st.container()
+    found = picked("guarantees")
+    if found is None:
+        headline.title("How many queries hold delta", anchor=False)
+        st.page_link(page_named("train"), label="Train models", icon=":material/model_training:")
+        return
+    rivals = found.setting[~found.setting["method"].isin(BASELINES)]
+    if rivals.empty:
+        headline.title("How many queries hold delta", anchor=False)
+        st.info("These runs are the two ends of a chart only; train a method to compare.", icon=":material/info:")
+        return
+    levels, deltas, select = _asked()
+    with_mine = sorted({*deltas, choices().delta})
+    frame = _taken(found.sweeps, rivals, found.key, tuple(with_mine), tuple(levels), select)
+    with headline:
+        st.title(markdown(promised(frame, choices().delta, max(levels))) + r"\.", anchor=False)
+        st.markdown(_what(select))
+    _bars(frame[frame["delta"].isin(deltas)])
+    _table(frame)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _taken(
+    _sweeps: list[Sweep],
+    _rivals: pd.DataFrame,
+    key: str,
+    deltas: tuple[float, ...],
+    levels: tuple[float, ...],
+    select: str,
+) -> pd.DataFrame:
+    """The model that each method, delta and share gets."""
+    return guarantees(
+        _rivals,
+        queries_of(_sweeps, _rivals, "test"),
+        queries_of(_sweeps, _rivals, "validation"),
+        deltas=deltas,
+        levels=levels,
+        select=select,
+    )
+
+
+def _asked() -> tuple[list[float], list[float], str]:
+    levels = st.pills(
+        "Share of the queries that must hold delta",
+        LEVELS,
+        format_func=lambda level: percent(level, 0),
+        selection_mode="multi",
+        default=SHOWN_LEVELS,
+        key="guarantees-levels",
+        wrap=True,
+    )
+    left, right = st.columns([2, 1], gap="large")
+    with left:
+        deltas = st.multiselect(
+            "deltas",
+            sorted({*GUARANTEE_DELTAS, 0.15, 0.4}),
+            default=SHOWN_DELTAS,
+            format_func=lambda delta: f"{delta:g}",
+            max_selections=MOST_DELTAS,
+            key="guarantees-deltas",
+        )
+    with right:
+        select = st.segmented_control(
+            "Models are chosen on",
+            ["validation", "test"],
+            default="validation",
+            required=True,
+            key="guarantees-select",
+            help="Validation is honest: what is reported was not used to choose. The SPOFR paper chose on test.",
+        )
+    if not levels:
+        raise ConfigError("Choose at least one share of the queries.")
+    if not deltas:
+        raise ConfigError("Choose at least one delta.")
+    return sorted(levels), sorted(deltas), select
+
+
+def _what(select: str) -> str:
+    chosen = "validation queries" if select == "validation" else "same test queries"
+    return (
+        "For each method, delta and share: the model with the highest DCG among those that hold delta on at least that "
+        f"share of the {chosen}. Bars show its mean DCG on test."
+    )
+
+
+def _bars(frame: pd.DataFrame) -> None:
+    chart(
+        charts.guarantee(frame, {method for method in set(frame["method"]) if takes_delta(method)}),
+        "DCG with a guarantee for each query",
+        "Bars of mean test DCG by delta, share of queries that hold it, and method; a cross where there is no model.",
+        table=lambda: frame,
+        note="A cross: no model qualifies. Hatched: chosen on validation, missed on test. SPOFR and "
+        "predict-then-optimise hold delta by construction; a penalty can only be tried out.",
+    )
+    missing = empty_slots(frame)
+    if missing:
+        st.markdown("**Empty slots**\n\n" + "\n".join(f"- {markdown(sentence)}" for sentence in missing))
+
+
+def _table(frame: pd.DataFrame) -> None:
+    st.subheader("Which model", anchor=False)
+    order = {method: place for place, method in enumerate(METHOD_NAMES)}
+    frame = frame.sort_values(["delta", "level", "method"], key=lambda c: c.map(order) if c.name == "method" else c)
+    shown = pd.DataFrame(
+        {
+            "delta": frame["delta"],
+            "share asked for, %": 100 * frame["level"],
+            "method": [METHOD_NAMES.get(method, method) for method in frame["method"]],
+            "guarantee": ["by construction" if takes_delta(method) else "no guarantee" for method in frame["method"]],
+            "models": frame["models"],
+            "that qualify": frame["qualified"],
+            "DCG on test": frame["dcg"],
+            "share on test, %": 100 * frame["share"].astype("float64"),
+            "run": frame["run"].fillna(""),
+        }
+    )
+    looks = {
+        "method": st.column_config.TextColumn(width="medium"),
+        "DCG on test": st.column_config.NumberColumn(format="%.4f"),
+        "share on test, %": st.column_config.NumberColumn(format="%.1f"),
+    }
+    show_table(shown, "For each delta, share and method: the model taken", columns=looks)

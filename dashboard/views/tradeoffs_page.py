@@ -1,0 +1,253 @@
+"""Tradeoffs: what delta costs, model by model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.charts import run_charts as charts
+from dashboard.charts.drawing import Drawing
+from dashboard.escaping import markdown
+from dashboard.navigation import page_named
+from dashboard.session.choices import choices, choose, follow
+from dashboard.session.chosen_model import Model, exact_curve, model_named, run_title
+from dashboard.session.solver_warmup import solver_ready
+from dashboard.widgets.elements import chart, explain_errors, one_of
+from dashboard.widgets.run_picker import Picked, part_of, picked, said, values_of
+from spofr_core.evaluation import asked_and_achieved, grid_search, price_of_fairness, tradeoff
+from spofr_core.reporting import METHOD_NAMES, counted, matched, number
+
+BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
+BY = {
+    "notion": ("By notion", "more than one notion"),
+    "groups": ("By groups", "more than one number of groups"),
+    "clicks": ("By training size", "more than one training size"),
+}
+"""What runs may differ in besides the method: the tab, and what a sweep needs to have one."""
+
+
+@explain_errors
+def page() -> None:
+    """The page."""
+    headline = st.container()
+    found = picked("tradeoffs")
+    if found is None:
+        headline.title("What fairness costs", anchor=False)
+        _to_training()
+        return
+    head, rest = _headline(found.setting, found.key, choices().delta)
+    with headline:
+        st.title(markdown(head) + r"\.", anchor=False)
+        st.markdown(markdown(rest))
+    points = _analyses(found.setting, found.key).points
+    _models(points, found.key)
+    _chosen_model(points)
+    _curves(found)
+
+
+@dataclass(frozen=True)
+class Analyses:
+    """What the charts of a setting show; none of it depends on the delta on the screen."""
+
+    points: pd.DataFrame
+    curve: pd.DataFrame
+    asked: pd.DataFrame
+    cost: pd.DataFrame
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _analyses(_setting: pd.DataFrame, key: str) -> Analyses:
+    points, curve = grid_search(_setting), tradeoff(_setting)
+    if curve.empty:
+        return Analyses(points, curve, curve, curve)
+    return Analyses(points, curve, asked_and_achieved(_setting), price_of_fairness(_setting))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _headline(_setting: pd.DataFrame, key: str, delta: float) -> tuple[str, str]:
+    return matched(_setting, delta)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _grid(_points: pd.DataFrame, key: str, model: str) -> Drawing:
+    return charts.grid(_points, model)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _delta_figure(_curve: pd.DataFrame, key: str) -> Drawing:
+    return charts.tradeoff(_curve)
+
+
+def _to_training() -> None:
+    st.page_link(page_named("train"), label="Train models", icon=":material/model_training:")
+
+
+def _models(points: pd.DataFrame, key: str) -> None:
+    cut = f" Drawn with {charts.MOST_MARKS:,} of {len(points):,} models." if len(points) > charts.MOST_MARKS else ""
+    front = int((~points["dominated"]).sum())
+    chart(
+        _grid(points, key, choices().model),
+        "Every trained model",
+        "Mean DCG against mean violation on test, a mark per trained model; the ideal DCG is dashed.",
+        table=lambda: points,
+        note=f"{counted(len(points), 'model', 'models')}; {front} are not dominated. Grey: another model has no more "
+        f"violation and no less DCG. Click a mark to look at that model on every page.{cut}",
+        on_mark=lambda run: choose(model=run),
+    )
+
+
+def _chosen_model(points: pd.DataFrame) -> None:
+    """The same choice for those who do not click, and what the chosen model can do."""
+    ordered = points.sort_values(["dominated", "violation_mean"], kind="stable")
+    titles = {row["run"]: run_title(row) for row in ordered.to_dict("records")}
+    offered = ["", *titles]
+    follow("tradeoffs-model", choices().model if choices().model in titles else "", of=tuple(titles))
+    st.selectbox(
+        "Look at one model",
+        offered,
+        format_func=lambda run: titles.get(run, "(none: the scores of the data)"),
+        key="tradeoffs-model",
+        on_change=lambda: choose(model=st.session_state["tradeoffs-model"]),
+        filter_mode="contains",
+    )
+    if choices().model not in titles:
+        return
+    model = model_named(choices().model)
+    if model is None:
+        return
+    row = points[points["run"] == model.run].iloc[0]
+    with st.container(border=True):
+        st.markdown(f"**{markdown(model.title)}**")
+        st.markdown(markdown(_measured(model, row)))
+        with st.container(horizontal=True):
+            st.page_link(page_named("audit"), label="Audit its scores", icon=":material/balance:")
+            st.page_link(page_named("policy"), label="See its policies", icon=":material/casino:")
+        _without_training(model)
+
+
+def _measured(model: Model, row: pd.Series) -> str:
+    promise = (
+        "Its policies are solved for, so that every query holds the delta asked for."
+        if model.guaranteed
+        else "It is trained with a penalty and promises nothing about a single query."
+    )
+    notes = f" {' '.join(model.record.notes)}" if model.record.notes else ""
+    return (
+        f"On test: DCG {number(row['dcg'], 4)} of at most {number(row['ideal_dcg'], 4)}, mean violation "
+        f"{number(row['violation_mean'])}, largest {number(row['violation_max'])}. {promise}{notes}"
+    )
+
+
+def _without_training(model: Model) -> None:
+    if not solver_ready():
+        return
+    frame = exact_curve(model, model.run)
+    chart(
+        charts.exact(frame, choices().delta, model.title),
+        "The same scores at every delta, without training again",
+        "DCG on test of the exact fair policies of this model's scores, for 41 values of delta.",
+        table=lambda: frame,
+        note="The solver alone, for 41 deltas. Band: 95 % bootstrap interval over queries. Every list holds every delta"
+        + ("." if not frame["relaxed"].any() else ", except those that cannot: they hold the smallest that they can."),
+    )
+
+
+def _curves(found: Picked) -> None:
+    """Curves over delta, one kind at a time."""
+    analyses = _analyses(found.setting, found.key)
+    by = _comparable(found, found.key)
+    views: dict[str, Callable[[], None]] = {}
+    if not analyses.curve.empty:
+        views["DCG by delta"] = lambda: _by_delta(analyses, found.key)
+        views["Achieved"] = lambda: _achieved(analyses)
+        views["Price"] = lambda: _price(analyses)
+    views |= {BY[name][0]: lambda name=name, runs=runs: _by_setting(name, runs) for name, runs in by.items()}
+    if views:
+        one_of("tradeoffs-curves", views)
+    else:
+        st.info(
+            "None of these methods can be asked for a delta: there is no curve over delta to draw. "
+            "SPOFR and predict-then-optimise have one.",
+            icon=":material/info:",
+        )
+    missing = [needed for name, (_, needed) in BY.items() if name not in by]
+    if missing:
+        st.caption(f"Choose or train a sweep with {' or '.join(missing)} to see curves by that.")
+
+
+def _by_delta(analyses: Analyses, key: str) -> None:
+    frame = analyses.curve
+    chart(
+        _delta_figure(frame, key),
+        "DCG against the delta asked for",
+        "Mean test DCG against delta, a curve per method with its band over seeds.",
+        table=lambda: frame,
+        headed=False,
+        note=f"{BAND} The ideal DCG of these lists, without any condition, is {number(frame['ideal_dcg'].mean())}.",
+    )
+
+
+def _achieved(analyses: Analyses) -> None:
+    chart(
+        charts.achieved(analyses.asked),
+        "Asked for against achieved",
+        "Largest and mean violation over the test queries against the delta asked for; the diagonal is delta.",
+        table=lambda: analyses.asked,
+        headed=False,
+        note=_held(analyses.asked),
+    )
+
+
+def _price(analyses: Analyses) -> None:
+    chart(
+        charts.price(analyses.cost),
+        "The price of a delta",
+        "Share of DCG lost against the largest delta of the grid.",
+        table=lambda: analyses.cost,
+        headed=False,
+        note=f"Against the same method and seed at delta = {analyses.curve['delta'].max():g}. {BAND}",
+    )
+
+
+def _held(asked: pd.DataFrame) -> str:
+    mine = asked[asked["asked"] == "delta"]
+    held = int(mine["holds"].fillna(value=False).sum())
+    return f"{held} of {len(mine)} settings hold delta on every test query of every seed."
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _comparable(_found: Picked, key: str) -> dict[str, pd.DataFrame]:
+    """For each thing that the runs differ in besides the method: the runs that are otherwise of one setting."""
+    comparable = {}
+    for by in BY:
+        runs = part_of(_found.runs, {name: value for name, value in _found.where.items() if name != by})
+        runs = runs[runs["delta"].notna()]
+        if len(values_of(runs, by)) > 1:
+            comparable[by] = runs
+    return comparable
+
+
+def _by_setting(by: str, runs: pd.DataFrame) -> None:
+    """Curves of one method at a time."""
+    methods = [method for method in METHOD_NAMES if method in set(runs["method"])]
+    method = st.segmented_control(
+        "Method",
+        methods,
+        default=methods[0],
+        format_func=METHOD_NAMES.__getitem__,
+        required=True,
+        key=f"tradeoffs-by-{by}",
+    )
+    frame = tradeoff(runs[runs["method"] == method])
+    spoken = ", ".join(said(by, value) for value in values_of(frame, by))
+    chart(
+        charts.tradeoff(frame, by),
+        f"DCG against delta, {BY[by][0].lower()}",
+        f"Mean test DCG against delta: {spoken}.",
+        table=lambda: frame,
+        note=BAND,
+        headed=False,
+    )

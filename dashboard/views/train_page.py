@@ -1,0 +1,241 @@
+"""Train: what to train, how long it will take, and how far it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+import yaml
+
+from dashboard.escaping import markdown
+from dashboard.jobs.durations import from_a_probe, from_earlier_runs
+from dashboard.jobs.job_board import workers
+from dashboard.navigation import page_named
+from dashboard.session.choices import choices, choose, follow
+from dashboard.session.plans import Plan, numbers, planned, sample_groups, shared_sample
+from dashboard.session.sources import SAMPLES, UPLOAD, Loaded, loaded_data
+from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, write_upload
+from dashboard.session.visible_runs import results_of, sweeps
+from dashboard.session.visitor import visitor
+from dashboard.widgets.elements import explain_errors
+from dashboard.widgets.job_panel import job_panel
+from dashboard.widgets.job_tray import board
+from dashboard.widgets.sidebar import NOTIONS, notions_for
+from spofr_core.errors import SpofrError
+from spofr_core.experiments import RunConfig, RunStore, home, missing_runs
+from spofr_core.reporting import BASELINES, METHOD_NAMES, counted
+
+METHODS = ("spofr", "pto", "fultr", "deltr")
+ABOUT = {
+    "spofr": "SPOFR learns through the fair re-ranking itself and holds delta in every query",
+    "pto": "predict, then optimise learns the relevance first and is re-ranked exactly: it holds delta as well",
+    "fultr": "FULTR and DELTR are trained with a penalty on unequal exposure: they promise nothing for a query",
+}
+DELTAS = "0, 0.01, 0.03, 0.05, 0.1, 0.4"
+PENALTIES = "0, 10, 100, 1000, 10000"
+USUAL: dict[str, Any] = {"max_steps": 3000, "patience": 20, "learning_rate": 1e-3, "lists": 500}
+
+
+@explain_errors
+def page() -> None:
+    """The page."""
+    st.title("Train rankers that hold delta", anchor=False)
+    left, right = st.columns([4, 3], gap="large")
+    with left:
+        _form(loaded_data())
+    with right:
+        job_panel()
+
+
+def _form(source: Loaded) -> None:
+    st.subheader(f"On {markdown(source.title, 80)}", anchor=False)
+    st.page_link(page_named("data"), label="Other data", icon=":material/table_view:")
+    try:
+        _estimate_and_start(source, _grids(source))
+    except SpofrError as error:  # told here, so that the jobs beside it stay on the screen
+        st.error(markdown(error, 1000), icon=":material/error:")
+
+
+def _grids(source: Loaded) -> dict[str, Any]:
+    """Everything that is chosen, as a sweep takes it.
+
+    Raises
+    ------
+    ConfigError
+        When something is missing or makes no sense.
+    """
+    methods = st.pills(
+        "Methods",
+        METHODS,
+        selection_mode="multi",
+        default=("spofr", "pto"),
+        format_func=METHOD_NAMES.__getitem__,
+        key="train-methods",
+        wrap=True,
+        help=". ".join(ABOUT.values()) + ".",
+    )
+    ends = st.checkbox(
+        "And the two ends of every chart",
+        value=True,
+        key="train-ends",
+        help="A scorer sorted without regard to groups, and the random ranking.",
+    )
+    deltas, penalties = _strengths(methods)
+    one, two = st.columns(2)
+    with one:
+        groups = _groups(source)
+    with two:
+        offered = notions_for(source)
+        default = [choices().notion] if choices().notion in offered else offered[:1]
+        notions = st.multiselect(
+            "Notions of fairness", offered, default=default, format_func=NOTIONS.__getitem__, key="train-notions"
+        )
+    one, two, three = st.columns(3)
+    with one:
+        learned = st.segmented_control(
+            "Learn from",
+            ["labels", "clicks"],
+            default="labels",
+            format_func={"labels": "Labels", "clicks": "Clicks"}.__getitem__,
+            required=True,
+            key="train-learn",
+            help="Labels: the true relevance. Clicks: simulated on the lists of a weak ranker.",
+        )
+    seeds = two.number_input("Seeds", 1, 50, 1, key="train-seeds", help="Three or more give bands.")
+    clicks = ""
+    if learned == "clicks":
+        clicks = three.text_input(
+            "Clicks", "5000", key="train-clicks", help="Training sizes; several make a curve each."
+        )
+    training = _training(source)
+    return {
+        "lists": training.pop("lists"),
+        "methods": [*methods, *(BASELINES if ends else ())],
+        "deltas": numbers(deltas, "deltas"),
+        "penalties": numbers(penalties, "Penalties"),
+        "groups": sample_groups(groups, source.key) if source.key in SAMPLES else [None],
+        "notions": list(notions),
+        "clicks": [None] if learned == "labels" else numbers(clicks, "Clicks", int),
+        "seeds": int(seeds),
+        "training": training,
+        "position_bias": choices().position_bias.to_dict(),
+    }
+
+
+def _strengths(methods: list[str]) -> tuple[str, str]:
+    """The deltas and penalties of the chosen methods, each asked for where a method takes it."""
+    offered = {
+        "deltas": ("deltas", DELTAS, "For SPOFR and predict-then-optimise.", ("spofr", "pto")),
+        "penalties": ("Penalties", PENALTIES, "For FULTR and DELTR.", ("fultr", "deltr")),
+    }
+    wanted = [name for name, (*_, takers) in offered.items() if set(takers) & set(methods)]
+    given = {name: usual for name, (_, usual, *_) in offered.items()}
+    for column, name in zip(st.columns(len(wanted)) if wanted else (), wanted, strict=True):
+        label, usual, meaning, _ = offered[name]
+        given[name] = column.text_input(label, usual, key=f"train-{name}", help=meaning)
+    return given["deltas"], given["penalties"]
+
+
+def _groups(source: Loaded) -> list[str]:
+    if source.key not in SAMPLES:
+        st.multiselect("Groups", ["As in the file"], default=["As in the file"], disabled=True, key="train-groups-file")
+        return []
+    offered = SAMPLES[source.key].groups
+    current = choices().groups if choices().groups in offered else next(iter(offered))
+    return st.multiselect(
+        "Groups",
+        list(offered),
+        default=[current],
+        format_func=offered.__getitem__,
+        key=f"train-groups-{source.key}",
+        help="Several numbers of groups make a curve each.",
+    )
+
+
+def _training(source: Loaded) -> dict[str, Any]:
+    """What is seldom changed; it is kept while its fields are closed."""
+    given = {**USUAL, **st.session_state.get("training", {})}
+
+    def field(name: str, label: str, low: float, high: float, **more: Any) -> None:
+        key = f"train-{name}"
+        follow(key, given[name])
+        keep = lambda: st.session_state.update(training={**given, name: st.session_state[key]})  # noqa: E731
+        st.number_input(label, low, high, key=key, on_change=keep, **more)
+
+    settings = st.expander("Training settings", key="train-settings", on_change="rerun")
+    drawn = source.key in SAMPLES and source.key != "hiring"
+    if settings.open:
+        with settings:
+            one, two, three = st.columns(3)
+            with one:
+                field("max_steps", "Steps at most", 10, 100_000, step=100)
+            with two:
+                field("patience", "Patience", 1, 1000, help="Validations without a new best until training stops.")
+            with three:
+                field("learning_rate", "Learning rate", 1e-5, 1.0, format="%g")
+            if drawn:
+                field("lists", "Lists drawn per part", 20, 5000, step=100)
+    changed = {name: value for name, value in given.items() if name != "lists" and value != USUAL[name]}
+    return {**changed, "lists": given["lists"] if drawn else USUAL["lists"]}
+
+
+def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
+    plan = _plan(source, given.pop("lists"), given)
+    begun = (plan.store / "store.json").exists()
+    missing = missing_runs(plan.runs, RunStore(plan.store, create=False)) if begun else plan.runs
+    already = len(plan.runs) - len(missing)
+    told_ = f"**{counted(len(plan.runs), 'run', 'runs')}**" + (f", {already} of them done before" if already else "")
+    earlier = from_earlier_runs(missing, results_of(sweeps()), workers())
+    unknown = ". Runs like these were never timed here" if missing else ""
+    st.markdown(told_ + (f": {earlier}." if earlier else f"{unknown}."))
+    with st.container(horizontal=True):
+        start = st.button("Start", type="primary", icon=":material/play_arrow:", key="train-start")
+        probe = st.button("Time a few steps first", icon=":material/timer:", key="train-probe", disabled=not missing)
+    if source.key == UPLOAD:
+        st.caption("The job keeps a copy of your file on this machine, for you alone, until you forget the job.")
+    if probe:
+        _probe(source, plan.store, missing)
+    if start:
+        _start(source, plan)
+    shell = st.expander("The same from a shell", key="train-shell", on_change="rerun")
+    if shell.open:
+        with shell:
+            st.caption("Save this as sweep.yaml, then:")
+            st.code("spofr sweep sweep.yaml --out runs", language="bash")
+            st.code(yaml.safe_dump(plan.spec.to_dict(), sort_keys=False, allow_unicode=True), language="yaml")
+
+
+def _probe(source: Loaded, store: Path, missing: tuple[RunConfig, ...]) -> None:
+    with st.spinner("Timing a few steps of each method"):
+        write_upload(source, store)
+        try:
+            st.info(markdown(from_a_probe(missing, workers())), icon=":material/timer:")
+        finally:
+            forget_uploads(home(), visitor(), board().files(visitor()))
+
+
+def _plan(source: Loaded, lists: int, given: dict[str, Any]) -> Plan:
+    if source.key == UPLOAD:
+        dataset, store = dataset_of_upload(source, home(), visitor())
+    else:
+        dataset, store = shared_sample(home(), source.key, lists)
+    return planned(dataset, store, **given)
+
+
+def _start(source: Loaded, plan: Plan) -> None:
+    write_upload(source, plan.store)
+    board().start(
+        plan.spec.to_dict(),
+        title=_title(source, list(plan.spec.methods), len(plan.runs)),
+        visitor=visitor(),
+        store=plan.store,
+        runs=[config.run for config in plan.runs],
+    )
+    choose(sweep="")
+    st.rerun()
+
+
+def _title(source: Loaded, methods: list[str], count: int) -> str:
+    names = ", ".join(METHOD_NAMES[method] for method in methods)
+    return f"{source.title}: {names} ({counted(count, 'run', 'runs')})"

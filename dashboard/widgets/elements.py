@@ -1,0 +1,126 @@
+"""Small pieces that pages share: a chart with its table, an error as one sentence."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.charts.drawing import CONFIG, Drawing
+from dashboard.escaping import markdown
+from spofr_core.data import write_csv
+from spofr_core.errors import SpofrError
+
+MOST_ROWS = 5000
+"""Rows of a table behind a chart; the downloads have them all."""
+HEAD_START = 0.08
+"""Seconds that the first chart of a page has to itself."""
+_OPENING = "opening"
+
+
+def chart(
+    figure: Drawing,
+    title: str,
+    described: str,
+    *,
+    table: Callable[[], pd.DataFrame],
+    note: str = "",
+    headed: bool = True,
+    name: str = "",
+    on_mark: Callable[[str], None] | None = None,
+) -> None:
+    """A titled chart, with words for those who do not see it and its numbers for those who want them.
+
+    The table is made when somebody opens it: most of the time nobody does, and delta draws the page again and again.
+    `name` keeps the chart the same for the browser where the title changes; `on_mark` is called with what a clicked
+    mark stands for, its `customdata`.
+    """
+    if headed:
+        st.subheader(title, anchor=False)
+    key = f"chart-{name or title}"
+    clicks = {} if on_mark is None else {"on_select": lambda: _clicked(key, on_mark), "selection_mode": "points"}
+    st.plotly_chart(figure, config=CONFIG, alt=described, key=key, **clicks)
+    if st.session_state.pop(_OPENING, False):
+        # A browser draws together what it is told together: the first chart would wait for the last.
+        time.sleep(HEAD_START)
+    if note:
+        st.caption(note)
+    numbers = st.expander("The numbers", key=f"numbers-{name or title}", on_change="rerun")
+    if numbers.open:
+        with numbers:
+            show_table(table(), f"Numbers of: {title}")
+
+
+def opening(page: str) -> bool:
+    """Whether the page that is about to be drawn is another one than before."""
+    st.session_state[_OPENING] = st.session_state.get("page") != page
+    st.session_state["page"] = page
+    return st.session_state[_OPENING]
+
+
+def cards(shown: Sequence[tuple[str, str, str]]) -> None:
+    """Numbers side by side: what each is, its value, and a word about it."""
+    for column, (label, value, more) in zip(st.columns(len(shown)), shown, strict=True):
+        column.metric(label, value, more, border=True, delta_color="off", delta_arrow="off", height="stretch")
+
+
+def _clicked(key: str, on_mark: Callable[[str], None]) -> None:
+    marks = st.session_state[key]["selection"]["points"]
+    meant = next((mark["customdata"] for mark in marks if mark.get("customdata")), None)
+    if meant:
+        on_mark(meant if isinstance(meant, str) else str(meant[0]))
+
+
+def one_of(name: str, views: Mapping[str, Callable[[], None]]) -> None:
+    """Views behind tabs, of which only the open one is made: a browser takes longest to draw charts.
+
+    Another tab draws nothing else again.
+    """
+
+    @st.fragment
+    def tabs() -> None:
+        for tab, view in zip(st.tabs(list(views), key=name, on_change="rerun"), views.values(), strict=True):
+            if tab.open:
+                with tab:
+                    explain_errors(view)()
+
+    tabs()
+
+
+def table(frame: pd.DataFrame, described: str) -> None:
+    """A small table."""
+    show_table(frame, described)
+
+
+def show_table(frame: pd.DataFrame, described: str, *, columns: dict[str, Any] | None = None) -> None:
+    """A table as text and numbers; long ones are cut, and say so. `columns` may set how some of them look."""
+    st.dataframe(frame.head(MOST_ROWS), hide_index=True, alt=described, column_config=columns)
+    if len(frame) > MOST_ROWS:
+        st.caption(f"The first {MOST_ROWS:,} of {len(frame):,} rows.")
+
+
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    """A table as CSV whose text cells no spreadsheet runs as formulas."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        write_csv(frame, path)
+        return path.read_bytes()
+
+
+def explain_errors(page: Callable[[], None]) -> Callable[[], None]:
+    """Let a page tell what went wrong in the one sentence that the core has for it."""
+
+    @functools.wraps(page)
+    def wrapper() -> None:
+        try:
+            page()
+        except SpofrError as error:
+            st.error(markdown(error, 1000), icon=":material/error:")
+
+    return wrapper

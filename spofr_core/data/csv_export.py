@@ -1,0 +1,32 @@
+"""Tables written for spreadsheets: text from the data stays text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from spofr_core.files import write_whole
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet runs a cell that starts with one of these."""
+
+
+def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write `frame` as UTF-8 CSV, whole or not at all; an apostrophe neutralises formula prefixes in text cells."""
+    safe = frame.copy(deep=False)
+    safe.columns = [neutralise(str(name)) for name in frame.columns]
+    for name in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[name]) and not pd.api.types.is_bool_dtype(safe[name]):
+            safe[name] = [neutralise(cell) if isinstance(cell, str) else cell for cell in safe[name]]
+    write_whole(path, safe.to_csv(index=False, lineterminator="\n").encode("utf-8"))
+
+
+def neutralise(cell: str) -> str:
+    """The cell with an apostrophe before a formula prefix; an apostrophe that stands there is doubled."""
+    return "'" + cell if cell.startswith((*FORMULA_STARTS, "'")) else cell
+
+
+def original(cell: str) -> str:
+    """The text that `neutralise` was given."""
+    return cell.removeprefix("'")

@@ -1,0 +1,1 @@
+"""How data gets in: one file a format."""

@@ -1,0 +1,201 @@
+"""Delimited text: delimiter found out, typed columns read in parallel, exact places for errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from spofr_core.data.formats.source import Raw, as_utf8
+from spofr_core.data.formats.tables import Kind, duplicated_column, no_rows, parse_numbers
+from spofr_core.data.limits import Limits
+from spofr_core.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from _csv import Reader as _Reader
+
+_DELIMITERS = ",;\t|"
+_DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_TYPES = {
+    "plain": pa.string(),
+    "coded": pa.dictionary(pa.int32(), pa.string()),
+    "number": pa.float64(),
+}
+
+
+class CsvTable:
+    """A CSV or TSV file with a line of column names.
+
+    Parameters
+    ----------
+    raw : Raw
+        The bytes.
+    limits : Limits
+        Caps on rows.
+    delimiter : str, optional
+        One character; found out among comma, semicolon, tab and bar when not given.
+    encoding : str, optional
+        UTF-8 unless a byte order mark says otherwise.
+    decimal : str
+        The decimal sign.
+    """
+
+    def __init__(
+        self,
+        raw: Raw,
+        limits: Limits,
+        *,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        decimal: str = ".",
+    ) -> None:
+        if len(decimal) != 1:
+            raise ConfigError(f"A decimal sign is one character, got {decimal!r}.")
+        self.name = raw.name
+        self.notes: list[str] = []
+        text, found = as_utf8(raw, encoding)
+        head = _head_of(text)
+        blank = len(head) - len(head.lstrip(b"\r\n"))
+        self._skipped_lines = head[:blank].count(b"\n")
+        self._text, head = text.slice(blank), head[blank:]
+        if not head.strip():
+            raise DataError(f"{raw.name} is empty: there are no column names and no rows in it.")
+        if b"\n" not in head and b"\r" not in head:
+            raise no_rows(raw.name)
+        if found not in (None, "utf-8-sig") and encoding is None:
+            self.notes.append(f"{raw.name} is {found} text; it was read as such.")
+        self._decimal, self._limits = decimal, limits
+        self._delimiter = self._find_delimiter(head, delimiter, raw.suffix)
+        # Line breaks inside quotes cost parallel parsing, so they are allowed for only where quotes occur.
+        self._quoted = re.search(b'"', memoryview(self._text)) is not None
+        self.names: Sequence[str] = [name.strip() for name in next(self._records(head))]
+        self._block_size = max(1 << 20, 16 * len(head.splitlines()[0]))  # rows of very wide tables must fit
+
+    def _find_delimiter(self, head: bytes, delimiter: str | None, suffix: str) -> str:
+        if delimiter is not None:
+            if len(delimiter) != 1:
+                raise ConfigError(f"A delimiter is one character, got {delimiter!r}.")
+            return delimiter
+        lines = head.decode("utf-8", "ignore").splitlines()
+        found = sniff_delimiter(lines[:50])
+        usual = "\t" if suffix in (".tsv", ".tab") else ","
+        if found is None:
+            return usual
+        if found != usual:
+            self.notes.append(f"The columns of {self.name} are separated by a {_DELIMITER_NAMES[found]}.")
+        return found
+
+    def _records(self, text: bytes | None = None) -> _Reader:
+        content = bytes(self._text) if text is None else text
+        lines = io.StringIO(content.decode("utf-8", "ignore"), newline="")
+        return csv.reader(lines, delimiter=self._delimiter)
+
+    def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
+        positions = {name: self._position(name) for name in kinds}
+        types = {str(positions[name]): _TYPES[kind] for name, kind in kinds.items()}
+        try:
+            table = self._parse(types)
+        except pa.ArrowInvalid as error:
+            if "conversion error" not in str(error).lower():
+                raise self._broken_row(error) from error
+            table = self._parse({key: pa.string() if kind == pa.float64() else kind for key, kind in types.items()})
+        self._limits.check_rows(table.num_rows, self.name)
+        return {name: self._column(table[str(positions[name])], name, kind) for name, kind in kinds.items()}
+
+    def _column(self, column: pa.ChunkedArray, name: str, kind: Kind) -> pa.ChunkedArray:
+        if kind == "number" and column.type != pa.float64():
+            return parse_numbers(column, name, self, self._decimal)
+        return column
+
+    def _position(self, name: str) -> int:
+        positions = [k for k, known in enumerate(self.names) if known == name]
+        if len(positions) > 1:
+            raise duplicated_column(name, self.name)
+        return positions[0]
+
+    def _parse(self, types: Mapping[str, pa.DataType] | None, *, rows: pa.Buffer | None = None) -> pa.Table:
+        """Columns are called by their position: names may be empty or repeated."""
+        convert = pacsv.ConvertOptions(strings_can_be_null=False, decimal_point=self._decimal)
+        if types is not None:
+            convert.include_columns = list(types)
+            convert.column_types = types
+        return pacsv.read_csv(
+            pa.BufferReader(self._text if rows is None else rows),
+            read_options=pacsv.ReadOptions(
+                column_names=[str(k) for k in range(len(self.names))],
+                skip_rows_after_names=1,
+                block_size=self._block_size,
+            ),
+            parse_options=pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=self._quoted),
+            convert_options=convert,
+            memory_pool=pa.system_memory_pool(),  # gives back what is freed; the default pool keeps it
+        )
+
+    def _broken_row(self, error: pa.ArrowInvalid) -> DataError:
+        """Find the line with too few or too many fields."""
+        records = self._records()
+        for record in records:
+            if record and len(record) != len(self.names):
+                line = records.line_num + self._skipped_lines
+                shown = self._delimiter.join(record)
+                shown = shown if len(shown) <= 80 else shown[:77] + "..."
+                return DataError(
+                    f"Line {line} of {self.name} has {len(record)} fields, but there are {len(self.names)} columns: "
+                    f"{shown!r}. Quote values that contain the delimiter {self._delimiter!r}, or name the right "
+                    "delimiter: delimiter='...'.",
+                    row=line,
+                )
+        return DataError(f"{self.name} cannot be read as delimited text: {str(error).splitlines()[0]}")
+
+    def head(self, rows: int) -> pd.DataFrame:
+        text = bytes(self._text.slice(0, min(self._text.size, 1 << 18)))
+        if len(text) < self._text.size:
+            text = text[: text.rfind(b"\n") + 1]
+        try:
+            table = self._parse(None, rows=pa.py_buffer(text))
+        except pa.ArrowInvalid as error:
+            raise self._broken_row(error) from error
+        frame = pd.DataFrame(table.slice(0, rows).to_pandas())
+        frame.columns = pd.Index(self.names)
+        return frame
+
+    def line_of(self, row: int) -> int:
+        """Line of a data row: exact also after blank lines and quoted line breaks (and slow: for errors only)."""
+        records = self._records()
+        start, index = 1, -1  # the line of column names is row -1
+        for record in records:
+            if record:
+                if index == row:
+                    break
+                index += 1
+            start = records.line_num + 1
+        return start + self._skipped_lines
+
+
+def _head_of(text: pa.Buffer) -> bytes:
+    """The first 64 kB, or more where the line of column names is longer than that."""
+    head = bytes(text.slice(0, min(text.size, 1 << 16)))
+    if b"\n" in head or b"\r" in head:
+        return head
+    return bytes(text.slice(0, min(text.size, 1 << 24)))
+
+
+def sniff_delimiter(lines: Sequence[str]) -> str | None:
+    """The delimiter that cuts the lines into the same number (above one) of fields, most fields first."""
+    best: tuple[float, int, str] | None = None
+    for delimiter in _DELIMITERS:
+        widths = [len(record) for record in csv.reader(lines, delimiter=delimiter) if record]
+        if not widths or widths[0] < 2:
+            continue
+        agreeing = Counter(widths)[widths[0]] / len(widths)
+        candidate = (agreeing, widths[0], delimiter)
+        if best is None or candidate[:2] > best[:2]:
+            best = candidate
+    return None if best is None else best[2]

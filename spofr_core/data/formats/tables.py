@@ -1,0 +1,241 @@
+"""Tables behind one face: CSV and TSV text, Parquet, DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from spofr_core.data.formats.source import Raw
+from spofr_core.data.limits import Limits
+from spofr_core.errors import DataError, first_line
+
+Kind = Literal["plain", "coded", "number"]
+"""How a column is wanted: ids as they are; few distinct values, as a dictionary; float64."""
+
+
+class Table(Protocol):
+    """Named columns of one length, read on demand."""
+
+    name: str
+    names: Sequence[str]
+    notes: list[str]
+
+    def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
+        """The columns asked for, as Arrow columns; numbers are float64."""
+        ...
+
+    def head(self, rows: int) -> pd.DataFrame:
+        """The first rows, with types found out."""
+        ...
+
+    def line_of(self, row: int) -> int:
+        """Where an editor shows row 0, 1, ...: the line of a file, or the row counted from 1."""
+        ...
+
+
+class ArrowTable:
+    """A Parquet file, a folder of them, or anything that is an Arrow table already."""
+
+    def __init__(self, table: pa.Table | pq.ParquetDataset, name: str, limits: Limits) -> None:
+        self.name = name
+        self.notes: list[str] = []
+        self._table = table
+        self._limits = limits
+        self.names: Sequence[str] = list(table.schema.names)
+
+    def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
+        columns = list(kinds)
+        table = self._table
+        part = table.select(columns) if isinstance(table, pa.Table) else table.read(columns=columns)
+        self._limits.check_rows(part.num_rows, self.name)
+        return {name: self._as_kind(part[name], name, kind) for name, kind in kinds.items()}
+
+    def _as_kind(self, column: pa.ChunkedArray, name: str, kind: Kind) -> pa.ChunkedArray:
+        if kind != "number":
+            try:
+                return _plain_type(column)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise DataError(
+                    f"Column {name!r} of {self.name} has the type {column.type}, which cannot name anything: "
+                    "convert it to text or whole numbers first.",
+                    column=name,
+                ) from error
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_boolean(column.type):
+            column = column.cast(pa.int8())
+        if _is_text(column.type):
+            return parse_numbers(column, name, self)
+        try:
+            return column.cast(pa.float64(), safe=False)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise DataError(
+                f"Column {name!r} of {self.name} has the type {column.type}, but numbers are needed there.", column=name
+            ) from error
+
+    def head(self, rows: int) -> pd.DataFrame:
+        if isinstance(self._table, pa.Table):
+            return pd.DataFrame(self._table.slice(0, rows).to_pandas())
+        first = pq.ParquetFile(self._table.files[0])
+        batch = next(first.iter_batches(batch_size=rows), None)
+        return pd.DataFrame(first.schema_arrow.empty_table().to_pandas() if batch is None else batch.to_pandas())
+
+    def line_of(self, row: int) -> int:
+        return row + 1
+
+
+class FrameTable:
+    """A pandas DataFrame."""
+
+    def __init__(self, frame: pd.DataFrame, limits: Limits, name: str = "the DataFrame") -> None:
+        self.name = name
+        self.notes: list[str] = []
+        self._frame = frame
+        limits.check_rows(len(frame), self.name)
+        self.names: Sequence[str] = [str(column) for column in frame.columns]
+        self._limits = limits
+
+    def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
+        arrays = {name: _arrow_column(self._column(name), name, self.name) for name in kinds}
+        return ArrowTable(pa.table(arrays), self.name, self._limits).read(kinds)
+
+    def _column(self, name: str) -> pd.Series:
+        positions = [k for k, known in enumerate(self.names) if known == name]
+        if len(positions) > 1:
+            raise duplicated_column(name, self.name)
+        return self._frame.iloc[:, positions[0]]
+
+    def head(self, rows: int) -> pd.DataFrame:
+        return self._frame.head(rows)
+
+    def line_of(self, row: int) -> int:
+        return row + 1
+
+
+def open_parquet(raw: Raw, limits: Limits) -> ArrowTable:
+    """A Parquet file from memory."""
+    try:
+        return ArrowTable(pq.ParquetFile(pa.BufferReader(raw.data)).read(), raw.name, limits)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(
+            f"{raw.name} cannot be read as Parquet ({first_line(error)}). "
+            "Write it again, or check that the copy is whole."
+        ) from error
+
+
+def open_parquet_folder(folder: Path, limits: Limits) -> ArrowTable:
+    """All .parquet files below a folder, in the order of their names."""
+    try:
+        return ArrowTable(pq.ParquetDataset(folder), folder.name, limits)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"The folder {folder.name} cannot be read as Parquet ({first_line(error)}).") from error
+
+
+def parse_numbers(column: pa.ChunkedArray, name: str, table: Table, decimal: str = ".") -> pa.ChunkedArray:
+    """Text as float64; the first value that is no number is named in the error."""
+    text = pd.Series(column.to_pandas()).astype("object")
+    stripped = text.map(lambda value: value.strip() if isinstance(value, str) else value)
+    lowered = stripped.map(lambda value: value.lower() if isinstance(value, str) else value)
+    if lowered.dropna().isin(["true", "false"]).all() and lowered.notna().any():
+        return pa.chunked_array([pa.array(lowered.map({"true": 1.0, "false": 0.0}).astype(float))])
+    if decimal != ".":
+        stripped = stripped.map(lambda value: value.replace(decimal, ".") if isinstance(value, str) else value)
+    numbers = pd.to_numeric(stripped, errors="coerce")
+    bad = numbers.isna() & stripped.notna() & ~lowered.isin(sorted(MISSING_TEXT))
+    if bad.any():
+        raise not_a_number(table, name, int(np.argmax(bad.to_numpy())), text)
+    return pa.chunked_array([pa.array(numbers.to_numpy(dtype=np.float64))])
+
+
+MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "#n/a", "null", "<na>", "none"})
+
+
+def not_a_number(table: Table, name: str, row: int, text: pd.Series) -> DataError:
+    """The error for text where a number belongs."""
+    value = text.iloc[row]
+    hint = f"Correct the value, or choose another column than {name!r}."
+    if isinstance(value, str) and value.count(",") == 1 and value.replace(",", "").strip("+- ").isdigit():
+        hint = "If the comma is a decimal comma, say so: decimal=','."
+    line = table.line_of(row)
+    return DataError(
+        f"Column {name!r} of {table.name} holds the text {value!r} at row {line}, but a number is needed there. {hint}",
+        column=name,
+        row=line,
+    )
+
+
+def no_rows(source: str) -> DataError:
+    """The error for a table that is all header."""
+    return DataError(f"{source} has column names but no rows. Check that the export finished.")
+
+
+def duplicated_column(name: str, source: str) -> DataError:
+    """The error for a name that two columns have."""
+    return DataError(f"{source} has several columns called {name!r}: rename them, so that each is told.", column=name)
+
+
+def to_float(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """A float64 column as numpy, missing values as NaN."""
+    if column.num_chunks == 0:
+        return np.zeros(0)
+    return np.asarray(column.to_numpy(), dtype=np.float64)
+
+
+def _arrow_column(series: pd.Series, name: str, source: str) -> pa.ChunkedArray:
+    if series.dtype == object:
+        _refuse_mixed(series, name, source)
+    try:
+        array = pa.array(series, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        raise DataError(
+            f"Column {name!r} of {source} cannot be used ({first_line(error)}): convert it to one type first, "
+            f"for example frame[{name!r}].astype(str).",
+            column=name,
+        ) from error
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _refuse_mixed(series: pd.Series, name: str, source: str) -> None:
+    """Raise when text and numbers share a column: 7 and "7" would be two ids, or one."""
+    present = series[series.notna()]
+    is_text = np.array([isinstance(value, str) for value in present], dtype=bool)
+    if not len(is_text) or is_text.all() or not is_text.any():
+        return
+    other = int(np.argmax(is_text != is_text[0]))
+    row = int(np.flatnonzero(series.notna().to_numpy())[other]) + 1
+    first, value = present.iloc[0], present.iloc[other]
+    raise DataError(
+        f"Column {name!r} of {source} mixes types: it begins with {first!r} ({type(first).__name__}) and holds "
+        f"{value!r} ({type(value).__name__}) at row {row}. Make it one type, for example frame[{name!r}].astype(str).",
+        column=name,
+        row=row,
+    )
+
+
+def _plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Integers, floats and plain strings: the types that ids and groups are made from."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) >= 2**63:
+        return column.cast(pa.large_string())
+    if pa.types.is_integer(kind):
+        return column.cast(pa.int64())
+    if pa.types.is_floating(kind):
+        return column.cast(pa.float64())
+    if pa.types.is_boolean(kind):
+        values = ["True" if value else "False" if value is not None else None for value in column.to_pylist()]
+        return pa.chunked_array([pa.array(values, pa.string())])
+    return column.cast(pa.large_string())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

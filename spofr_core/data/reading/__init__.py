@@ -1,0 +1,1 @@
+"""From a table in any format to a dataset: which column is what, groups, checks."""

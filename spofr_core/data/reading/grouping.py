@@ -1,0 +1,108 @@
+"""Groups of the rows that are read: from columns of the table, from features, or from a table of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from spofr_core.data.formats.tables import Kind, Table, to_float
+from spofr_core.data.group_spec import Grouping, GroupSpec, Labels, group_by_labels, group_by_number
+from spofr_core.data.ids import factorize, to_ids
+from spofr_core.data.limits import Limits
+from spofr_core.data.reading.columns import guess_columns, missing_column, unknown_role
+from spofr_core.errors import DataError
+
+MISSING_VALUES: tuple[str, ...] = ("", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "<NA>")
+
+
+def groups_of_table(
+    spec: GroupSpec,
+    columns: Mapping[tuple[str, Kind], pa.ChunkedArray],
+    missing_values: Sequence[str],
+    limits: Limits,
+) -> Grouping:
+    """Groups from columns that were read as numbers (to be cut) or as coded labels."""
+    if spec.numeric:
+        return group_by_number(to_float(columns[spec.columns[0], "number"]), spec)
+    labels = [labels_of(columns[name, "coded"], missing_values) for name in spec.columns]
+    return group_by_labels(labels, spec, limits)
+
+
+def groups_of_features(
+    spec: GroupSpec, features: npt.NDArray[np.float64], names: Sequence[str], limits: Limits
+) -> Grouping:
+    """Groups from features of LETOR lines: cut, or taken as labels."""
+    chosen = [features[:, list(names).index(name)] for name in spec.columns]
+    if spec.numeric:
+        return group_by_number(chosen[0], spec)
+    return group_by_labels([labels_of(pa.chunked_array([pa.array(values)]), ()) for values in chosen], spec, limits)
+
+
+def labels_of(column: pa.ChunkedArray, missing_values: Sequence[str]) -> Labels:
+    """The distinct values as text; those that mean "missing" get the code -1."""
+    codes, values = factorize(column)
+    texts = [_text(value) for value in values.to_pylist()]
+    gone = {k for k, text in enumerate(texts) if text is None or text.strip() in set(missing_values)}
+    recode = np.array([-1 if k in gone else k for k in range(len(texts))] + [-1], dtype=np.int32)
+    return Labels(recode[codes], tuple(text or "" for text in texts))
+
+
+def _text(value: object) -> str | None:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+class Lookup:
+    """A table from item to group."""
+
+    def __init__(self, table: Table, item: str | None) -> None:
+        self.table = table
+        given = {"item": item} if item is not None and item in table.names else {}
+        self._mapping, self._notes = guess_columns(table.names, given)
+        if "item" not in self._mapping:
+            raise unknown_role("item", table.names, table.name)
+
+    def guess_group(self, notes: list[str]) -> str:
+        """The group column by its usual name, or the only other column."""
+        others = [name for name in self.table.names if name != self._mapping["item"]]
+        column = self._mapping.get("group") or (others[0] if len(others) == 1 else None)
+        if column is None:
+            raise unknown_role("group", self.table.names, self.table.name)
+        notes.append(f"Column {column!r} of {self.table.name} was taken as the group.")
+        return column
+
+    def groups(
+        self, spec: GroupSpec, item_ids: npt.NDArray[Any], missing_values: Sequence[str], limits: Limits
+    ) -> Grouping:
+        """The group of each row; items that the table does not know have none."""
+        for column in spec.columns:
+            if column not in self.table.names:
+                raise missing_column(column, self.table.names, "group", self.table.name)
+        kinds: dict[str, Kind] = dict.fromkeys(spec.columns, "number" if spec.numeric else "coded")
+        read = self.table.read({self._mapping["item"]: "plain", **kinds})
+        known = pd.Index(to_ids(read[self._mapping["item"]]).astype(str))
+        if known.has_duplicates:
+            row = int(np.argmax(known.duplicated()))
+            line = self.table.line_of(row)
+            raise DataError(
+                f"{self.table.name} lists item {known[row]!r} twice, again at row {line}: an item has one group.",
+                column=self._mapping["item"],
+                row=line,
+            )
+        rows = known.get_indexer(pd.Index(item_ids.astype(str)))
+        if spec.numeric:
+            values = to_float(read[spec.columns[0]])
+            return group_by_number(np.where(rows < 0, np.nan, values[rows]), spec)
+        labels = []
+        for column in spec.columns:
+            whole = labels_of(read[column], missing_values)
+            labels.append(Labels(np.where(rows < 0, -1, whole.codes[rows]).astype(np.int32), whole.values))
+        return group_by_labels(labels, spec, limits)

@@ -1,0 +1,408 @@
+"""`read_dataset`: any table of rankings to a `RankingDataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from spofr_core.data.clicks import IPS, with_ips_labels
+from spofr_core.data.dataset import RankingDataset
+from spofr_core.data.formats import letor
+from spofr_core.data.formats.opening import AnySource, Format, open_table
+from spofr_core.data.formats.source import Raw, Source
+from spofr_core.data.formats.tables import Kind, Table, no_rows, to_float
+from spofr_core.data.formats.trec import relevance_from_qrels
+from spofr_core.data.group_spec import Grouping, GroupSpec, Missing
+from spofr_core.data.ids import factorize, first_odd_one, to_ids
+from spofr_core.data.limits import Limits
+from spofr_core.data.reading.assemble import Parsed, assemble
+from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column, unknown_role
+from spofr_core.data.reading.grouping import MISSING_VALUES, Lookup, groups_of_features, groups_of_table
+from spofr_core.errors import ConfigError, DataError
+
+Groups = str | Sequence[str] | GroupSpec
+
+
+def read_dataset(
+    source: AnySource,
+    *,
+    query: str | None = None,
+    item: str | None = None,
+    group: Groups | None = None,
+    relevance: str | None = None,
+    score: str | None = None,
+    rank: str | None = None,
+    features: Sequence[str] | Literal["auto"] | None = None,
+    click: str | None = None,
+    position: str | None = None,
+    propensity: str | None = None,
+    group_quantiles: int | None = None,
+    group_thresholds: Sequence[float] | None = None,
+    group_against_rest: str | None = None,
+    missing: Missing = "error",
+    missing_values: Sequence[str] = MISSING_VALUES,
+    item_groups: AnySource | None = None,
+    qrels: Source | None = None,
+    ips: IPS | None = None,
+    guess: bool = True,
+    format: Format | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    limits: Limits | None = None,
+) -> RankingDataset:
+    """Read rankings from a file, an upload or a DataFrame.
+
+    The format is found out: CSV or TSV (delimiter, encoding and byte order mark too), Parquet (a file or a folder of
+    them), LETOR/SVMlight lines, TREC runs; each may be gzipped. Columns that are not named are guessed by their usual
+    names, and every guess is in `RankingDataset.notes`. The rows of a query need not be next to each other.
+
+    Parameters
+    ----------
+    source : path, bytes, file-like or DataFrame
+        Where the rows are.
+    query, item, relevance, score, click, position, propensity : str, optional
+        Columns. Without an item column the items are called by their row number.
+    rank : str, optional
+        Column with ranks (1 is the top) in place of a score.
+    group : str, sequence of str or GroupSpec, optional
+        Column of the groups; several columns are crossed. A `GroupSpec` says all about the groups at once: give that
+        of a training part (`train.group_spec`) to get the same groups in a test part. For LETOR: a feature number.
+    features : sequence of str or "auto", optional
+        Columns of the features; "auto" takes every numeric column that has no other role. LETOR features are always
+        read.
+    group_quantiles, group_thresholds : optional
+        Cut the (numeric) group column into k groups at its quantiles, or at these thresholds.
+    group_against_rest : str, optional
+        Two groups: this value of the column, and all others.
+    missing : {"error", "own_group", "exclude"}
+        What becomes of items without a group.
+    missing_values : sequence of str
+        Texts that mean "no group".
+    item_groups : path, file-like or DataFrame, optional
+        A table from item to group, when the groups are not beside the scores.
+    qrels : path or file-like, optional
+        TREC relevance judgments, looked up by query and item.
+    ips : IPS, optional
+        How clicks become labels when there is a click column and no relevance.
+    guess : bool
+        Whether unnamed columns may be guessed.
+    format : {"csv", "parquet", "letor", "trec"}, optional
+        Do not find out the format.
+    delimiter, encoding, decimal : str, optional
+        Of delimited text, where finding out is not enough.
+    limits : Limits, optional
+        Caps on bytes, rows, groups and list length.
+
+    Returns
+    -------
+    RankingDataset
+
+    Raises
+    ------
+    DataError
+        With the column, the first offending row, the value and the way to mend it.
+
+    Examples
+    --------
+    >>> data = read_dataset("shown.csv", query="qid", item="doc", group="sex", score="model_score")  # doctest: +SKIP
+    """
+    limits = limits or Limits()
+    roles = {"query": query, "item": item, "relevance": relevance, "score": score, "rank": rank}
+    roles |= {"click": click, "position": position, "propensity": propensity}
+    given = {role: _column_name(column, role) for role, column in roles.items() if column is not None}
+    if score is not None and rank is not None:
+        raise ConfigError(f"Give a score or a rank, not both: got score={score!r} and rank={rank!r}.")
+    spec = _group_spec(group, group_quantiles, group_thresholds, group_against_rest, missing)
+    lookup = None if item_groups is None else _open_lookup(item_groups, item, limits, encoding)
+    wanted = _Wanted(given, spec, missing, tuple(missing_values), features, lookup, guess)
+    opened = open_table(source, limits, format, delimiter, encoding, decimal)
+    if isinstance(opened, Raw):
+        parsed = _parse_letor(opened, wanted, limits, encoding)
+    else:
+        parsed = _parse_table(opened, wanted, limits)
+    if qrels is not None:
+        _judge(parsed, qrels, limits)
+    data = assemble(parsed, limits)
+    if (
+        data.clicks is not None
+        and data.relevance is None
+        and (data.propensities is not None or data.positions is not None)
+    ):
+        return with_ips_labels(data, ips or IPS())
+    return data
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What the caller of `read_dataset` asked for, independent of the format."""
+
+    given: Mapping[str, str]
+    spec: GroupSpec | None
+    missing: Missing
+    missing_values: tuple[str, ...]
+    features: Sequence[str] | Literal["auto"] | None
+    lookup: Lookup | None
+    guess: bool
+
+    def spec_for(self, column: str) -> GroupSpec:
+        return GroupSpec(columns=column, missing=self.missing)
+
+
+def _group_spec(
+    group: Groups | None,
+    quantiles: int | None,
+    thresholds: Sequence[float] | None,
+    against_rest: str | None,
+    missing: Missing,
+) -> GroupSpec | None:
+    settings = {"quantiles": quantiles, "thresholds": thresholds, "against_rest": against_rest}
+    named = {key: value for key, value in settings.items() if value is not None}
+    if isinstance(group, GroupSpec):
+        if named:
+            raise ConfigError(f"A GroupSpec says all about the groups: put {', '.join(named)} into it.")
+        return group
+    if group is None:
+        if named:
+            raise ConfigError(f"group_{next(iter(named))} needs to know the column: group='...'.")
+        return None
+    names = (group,) if isinstance(group, str) or not isinstance(group, Sequence) else group
+    columns = tuple(_column_name(name, "group") for name in names)
+    return GroupSpec(columns=columns, missing=missing, **named)
+
+
+def _column_name(column: object, role: str) -> str:
+    """A column is named by its text; the number of a LETOR feature or of an unnamed column may be a number."""
+    if isinstance(column, bool) or not isinstance(column, str | int | np.integer):
+        raise ConfigError(f"{role!r} must be the name of a column, got {column!r}.")
+    return str(column)
+
+
+def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
+    mapping, spec, notes = _map_columns(table, wanted)
+    features = _feature_columns(table, wanted, mapping, spec)
+    requests: list[tuple[str, Kind]] = [(mapping["query"], "coded")]
+    if "item" in mapping:
+        requests.append((mapping["item"], "plain"))
+    if wanted.lookup is None:
+        requests += [(column, "number" if spec.numeric else "coded") for column in spec.columns]
+    numeric = [role for role in ROLES if role in mapping and role not in ("query", "item", "group")]
+    requests += [(mapping[role], "number") for role in numeric]
+    requests += [(column, "number") for column in features]
+    columns = _read(table, requests)
+    if len(columns[mapping["query"], "coded"]) == 0:
+        raise no_rows(table.name)
+    coded = columns[mapping["query"], "coded"]
+    if mapping["query"] not in spec.columns:
+        del columns[mapping["query"], "coded"]
+    codes, values = factorize(coded)
+    del coded
+    query_ids = to_ids(pa.chunked_array([values]))
+    _refuse_empty_ids(codes, query_ids, mapping["query"], "query", table)
+    item_ids = _item_ids(columns, mapping, table)
+    columns.pop((mapping.get("item", ""), "plain"), None)
+    notes = [*table.notes, *notes, *_mixed_notes({"query": query_ids, "item": item_ids}, mapping)]
+    if wanted.lookup is None:
+        grouping = groups_of_table(spec, columns, wanted.missing_values, limits)
+    else:
+        grouping = _look_up(wanted.lookup, spec, item_ids, wanted, limits)
+    numbers = {role: to_float(columns[mapping[role], "number"]) for role in numeric}
+    matrix = np.column_stack([to_float(columns[name, "number"]) for name in features]) if features else None
+    columns.clear()  # a large table should not be in memory twice while the rest is checked
+    _ranks_to_scores(numbers, mapping, notes)
+    return Parsed(
+        name=table.name,
+        query_codes=codes,
+        query_ids=query_ids,
+        item_ids=item_ids,
+        grouping=grouping,
+        line_of=table.line_of,
+        columns=mapping,
+        numbers=numbers,
+        features=matrix,
+        feature_names=tuple(features),
+        notes=notes,
+    )
+
+
+def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSpec, list[str]]:
+    """Roles to columns, given or guessed, and where the groups come from."""
+    for role, column in wanted.given.items():
+        if column not in table.names:
+            raise missing_column(column, table.names, role, table.name)
+    given = dict(wanted.given)
+    spec = wanted.spec
+    if spec is not None:
+        holder = table if wanted.lookup is None else wanted.lookup.table
+        for column in spec.columns:
+            if column not in holder.names:
+                raise missing_column(column, holder.names, "group", holder.name)
+    if spec is not None or wanted.lookup is not None:
+        given["group"] = spec.columns[0] if spec is not None else ""
+    mapping, notes = guess_columns(table.names, given) if wanted.guess else (dict(given), [])
+    if "query" not in mapping:
+        raise unknown_role("query", table.names, table.name)
+    if spec is None and wanted.lookup is not None:
+        spec = wanted.spec_for(wanted.lookup.guess_group(notes))
+    if spec is None:
+        if "group" not in mapping:
+            raise unknown_role("group", table.names, table.name)
+        spec = wanted.spec_for(mapping["group"])
+    mapping["group"] = spec.columns[0]
+    if "rank" in mapping and "score" in mapping:
+        del mapping["rank"]
+    return mapping, spec, notes
+
+
+def _feature_columns(table: Table, wanted: _Wanted, mapping: Mapping[str, str], spec: GroupSpec) -> list[str]:
+    if wanted.features is None:
+        return []
+    if wanted.features == "auto":
+        head = table.head(1000)
+        used = {*mapping.values(), *spec.columns}
+        return [
+            name
+            for k, name in enumerate(table.names)
+            if name and name not in used and pd.api.types.is_numeric_dtype(head.dtypes.iloc[k])
+        ]
+    if isinstance(wanted.features, str):
+        raise ConfigError(f"'features' must be a list of columns or 'auto', got {wanted.features!r}.")
+    for name in wanted.features:
+        if name not in table.names:
+            raise missing_column(name, table.names, "feature", table.name)
+    return list(wanted.features)
+
+
+def _read(table: Table, requests: Sequence[tuple[str, Kind]]) -> dict[tuple[str, Kind], pa.ChunkedArray]:
+    """Read each column in each kind wanted: one pass, and another only where a column is wanted in two kinds."""
+    columns: dict[tuple[str, Kind], pa.ChunkedArray] = {}
+    pending = list(dict.fromkeys(requests))
+    while pending:
+        batch: dict[str, Kind] = {}
+        for name, kind in pending:
+            batch.setdefault(name, kind)
+        for name, column in table.read(batch).items():
+            columns[name, batch[name]] = column
+        pending = [request for request in pending if request not in columns]
+    return columns
+
+
+def _item_ids(
+    columns: Mapping[tuple[str, Kind], pa.ChunkedArray], mapping: Mapping[str, str], table: Table
+) -> npt.NDArray[Any] | None:
+    if "item" not in mapping:
+        return None
+    column = columns[mapping["item"], "plain"]
+    if column.null_count:
+        missing = np.asarray(column.is_null().to_numpy(), dtype=bool)
+        raise _empty_id(int(np.argmax(missing)), mapping["item"], "item", table)
+    item_ids = to_ids(column)
+    if item_ids.dtype.kind not in "iuf":
+        empty = item_ids == ""
+        if empty.any():
+            raise _empty_id(int(np.argmax(empty)), mapping["item"], "item", table)
+    return item_ids
+
+
+def _mixed_notes(ids: Mapping[str, npt.NDArray[Any] | None], mapping: Mapping[str, str]) -> list[str]:
+    odd = {role: first_odd_one(values) for role, values in ids.items() if values is not None}
+    return [
+        f"Column {mapping[role]!r} begins with whole numbers, but also holds {value!r}: all its ids are kept as text."
+        for role, value in odd.items()
+        if value is not None
+    ]
+
+
+def _refuse_empty_ids(
+    codes: npt.NDArray[np.int32], ids: npt.NDArray[Any], column: str, role: str, table: Table
+) -> None:
+    empty = codes < 0
+    if ids.dtype.kind not in "iuf" and (ids == "").any():
+        empty = empty | (codes == int(np.argmax(ids == "")))
+    if empty.any():
+        raise _empty_id(int(np.argmax(empty)), column, role, table)
+
+
+def _empty_id(row: int, column: str, role: str, table: Table) -> DataError:
+    line = table.line_of(row)
+    return DataError(
+        f"The {role} id is missing in column {column!r} of {table.name} at row {line}: fill it in, or remove the row.",
+        column=column,
+        row=line,
+    )
+
+
+def _ranks_to_scores(numbers: dict[str, npt.NDArray[np.float64]], mapping: dict[str, str], notes: list[str]) -> None:
+    """A rank is a score with its sign changed; so is the position of a logged list without a score."""
+    if "rank" in numbers:
+        numbers["score"] = -numbers.pop("rank")
+        mapping["score"] = mapping["rank"]
+        notes.append(f"Column {mapping['rank']!r} holds ranks: 1 is the top.")
+    elif "position" in numbers and "score" not in numbers:
+        numbers["score"] = -numbers["position"]
+        mapping["score"] = mapping["position"]
+        notes.append(f"There is no score: the ranking is the one shown, by column {mapping['position']!r}.")
+
+
+def _parse_letor(raw: Raw, wanted: _Wanted, limits: Limits, encoding: str | None) -> Parsed:
+    lines = letor.parse_letor(raw, encoding=encoding)
+    codes, query_ids = pd.factorize(lines.query_ids)
+    spec = wanted.spec
+    if wanted.lookup is not None:
+        if lines.item_ids is None:
+            raise DataError(f"{raw.name} has no item ids (# docid) to look up in {wanted.lookup.table.name}.")
+        spec = spec or wanted.spec_for(wanted.lookup.guess_group([]))
+        grouping = _look_up(wanted.lookup, spec, lines.item_ids, wanted, limits)
+    elif spec is None:
+        raise DataError(
+            f"{raw.name} is LETOR text, which has no group column: name a feature and cut it (group='133', "
+            "group_quantiles=2), or give a table from item to group (item_groups=...).",
+            column="group",
+        )
+    else:
+        for column in spec.columns:
+            if column not in lines.feature_names:
+                raise missing_column(column, lines.feature_names, "group", raw.name)
+        grouping = groups_of_features(spec, lines.features, lines.feature_names, limits)
+    return Parsed(
+        name=raw.name,
+        query_codes=codes,
+        query_ids=np.asarray(query_ids),
+        item_ids=lines.item_ids,
+        grouping=grouping,
+        line_of=lambda row: letor.line_of(raw, row),
+        columns={"query": "qid", "item": "comment", "relevance": "label", "group": spec.columns[0]},
+        numbers={"relevance": lines.labels},
+        features=lines.features,
+        feature_names=lines.feature_names,
+    )
+
+
+def _open_lookup(source: AnySource, item: str | None, limits: Limits, encoding: str | None) -> Lookup:
+    table = open_table(source, limits, None, None, encoding, ".")
+    if isinstance(table, Raw):
+        raise DataError(f"{table.name} is LETOR text; a table from item to group needs column names.")
+    return Lookup(table, item)
+
+
+def _look_up(
+    lookup: Lookup, spec: GroupSpec, item_ids: npt.NDArray[Any] | None, wanted: _Wanted, limits: Limits
+) -> Grouping:
+    if item_ids is None:
+        raise DataError("A table from item to group needs an item column in the data: item='...'.", column="item")
+    return lookup.groups(spec, item_ids, wanted.missing_values, limits)
+
+
+def _judge(parsed: Parsed, qrels: Source, limits: Limits) -> None:
+    if parsed.item_ids is None:
+        raise DataError("Relevance judgments need an item column in the data: item='...'.", column="item")
+    queries = parsed.query_ids.astype(str)[parsed.query_codes]
+    relevance, notes = relevance_from_qrels(qrels, queries, parsed.item_ids, limits)
+    parsed.numbers["relevance"] = relevance
+    parsed.notes.extend(notes)

@@ -1,0 +1,1 @@
+"""What is bundled: one file a sample."""

@@ -1,0 +1,120 @@
+"""Audits of Parquet folders larger than memory: part by part, with the summary of the whole."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spofr_core.data import NothingLeft, Part, PartitionedFolder, partition_folder
+from spofr_core.errors import DataError
+from spofr_core.evaluation.audit import AuditResult, audit_table
+from spofr_core.evaluation.query_table import QueryTable
+from spofr_core.fairness import Discount, Fairness
+
+Map = Callable[[Callable[[Part], Any], PartitionedFolder], Iterable[Any]]
+"""`map`, or another way to get a picklable function of every part, in the order of the parts."""
+
+
+@dataclass(frozen=True, eq=False)
+class PartResult:
+    """Per-query results of a part, with the row of the folder at which each query begins.
+
+    `table` is None where all items of the part were left out.
+    """
+
+    table: QueryTable | None
+    first_rows: NDArray[np.int64]
+    excluded: Mapping[str, int]
+
+
+def audit_folder(
+    folder: str | Path,
+    fairness: Fairness,
+    *,
+    mapping: Mapping[str, Any] | None = None,
+    discount: Discount | None = None,
+    cutoff: int = 10,
+    seed: int = 0,
+    rows_per_part: int | None = None,
+    min_parts: int = 1,
+    map_parts: Map = map,
+) -> AuditResult:
+    """Audit a folder of Parquet files in a stream: the same numbers as reading it in one piece.
+
+    Parameters
+    ----------
+    folder : path
+    fairness : Fairness
+    mapping : mapping, optional
+        Arguments for `read_dataset` that say which column is what.
+    discount, cutoff, seed
+        As for `audit`.
+    rows_per_part : int, optional
+        Rows held in memory at a time, about; a query is never cut.
+    min_parts : int
+        Parts to cut at least, so that every worker gets some.
+    map_parts : callable, optional
+        `map`, or that of an executor: a part travels to its worker whole, which need not see the folder.
+    """
+    discount = discount or Discount()
+    work = partial(audit_part, fairness=fairness, discount=discount, cutoff=cutoff)
+    with cut(folder, mapping, rows_per_part=rows_per_part, min_parts=min_parts) as parts:
+        results = list(map_parts(work, parts))
+    tables, order, excluded = in_order(results, folder)
+    return AuditResult(
+        table=QueryTable.concatenate(tables)[order],
+        fairness=fairness,
+        discount=discount,
+        cutoff=cutoff,
+        seed=seed,
+        excluded=excluded,
+        notes=parts.notes,
+    )
+
+
+def audit_part(part: Part, *, fairness: Fairness, discount: Discount, cutoff: int) -> PartResult:
+    """Read one part and audit it."""
+    try:
+        data = part.read()
+    except NothingLeft as emptied:
+        return left_out(emptied)
+    table = audit_table(data, fairness, discount=discount, cutoff=cutoff)
+    return PartResult(table, part.first_rows(data), dict(data.excluded))
+
+
+@contextmanager
+def cut(
+    folder: str | Path, mapping: Mapping[str, Any] | None, *, rows_per_part: int | None = None, min_parts: int = 1
+) -> Iterator[PartitionedFolder]:
+    """The folder in parts that hold whole queries, kept on disk as long as the context lasts."""
+    options = {} if rows_per_part is None else {"rows_per_part": rows_per_part}
+    with tempfile.TemporaryDirectory(prefix="spofr-parts-") as scratch:
+        yield partition_folder(Path(folder), Path(scratch), mapping or {}, min_parts=min_parts, **options)
+
+
+def in_order(
+    results: Sequence[PartResult], folder: str | Path
+) -> tuple[list[QueryTable], NDArray[np.intp], dict[str, int]]:
+    """Tables of the parts, the order that brings their queries into that of the folder, and what was left out."""
+    tables = [result.table for result in results if result.table is not None]
+    if not tables:
+        raise DataError(f"No item in the folder {str(folder)!r} has a group: nothing is left.")
+    excluded: Counter[str] = Counter()
+    for result in results:
+        excluded.update(result.excluded)
+    order = np.argsort(np.concatenate([result.first_rows for result in results]), kind="stable")
+    return tables, order, dict(excluded)
+
+
+def left_out(emptied: NothingLeft) -> PartResult:
+    """The result of a part without a single item that has a group."""
+    return PartResult(None, np.zeros(0, dtype=np.int64), emptied.excluded)

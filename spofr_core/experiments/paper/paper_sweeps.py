@@ -1,0 +1,168 @@
+"""What the paper shows and claims, and the sweeps that look at each of it.
+
+Kotary, Fioretto, Van Hentenryck, Zhu: End-to-end Learning for Fair Ranking Systems, WWW 2022. `small` is a sketch of
+every figure in a few minutes; `paper` has the paper's sizes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from spofr_core.errors import ConfigError
+from spofr_core.experiments.sweep_spec import RunConfig, SweepSpec
+
+Scale = Literal["small", "paper"]
+FIGURES = ("tradeoff", "grid", "guarantee", "multigroup", "sizes", "runtime")
+AS_PUBLISHED = {"loss": "spo+", "warm_up": "none"}
+"""Settings that make SPOFR the method of the paper: SPO+ from the first step."""
+PAPER_SECONDS = {
+    ("spofr", 5_000): (39, 5),
+    ("spofr", 50_000): (202, 1),
+    ("spofr", 100_000): (398, 1),
+    ("fultr", 5_000): (5, 29),
+    ("fultr", 50_000): (28, 18),
+    ("fultr", 100_000): (60, 18),
+}
+"""Table 2 of the paper: method (SPOFR* with cached solvers) and training size -> seconds per epoch, epochs."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The numbers that differ between the scales."""
+
+    clicks: dict[str, int]
+    all_clicks: dict[str, tuple[int, ...]]
+    lists: int
+    test_lists: dict[str, int]
+    deltas: tuple[float, ...]
+    few_deltas: tuple[float, ...]
+    penalties: tuple[float, ...]
+    seeds: int
+    group_seeds: int
+    group_counts: tuple[int, ...]
+    grid_notions: tuple[str, ...]
+    training: dict[str, Any]
+
+
+SIZES: dict[str, Sizes] = {
+    "small": Sizes(
+        clicks={"german-credit": 5_000, "mslr": 5_000},
+        all_clicks={"german-credit": (500, 5_000, 20_000), "mslr": (500, 5_000)},
+        lists=300,
+        test_lists={"german-credit": 500, "mslr": 500},
+        deltas=(0.0, 0.01, 0.03, 0.05, 0.1, 0.4),
+        few_deltas=(0.0, 0.03, 0.4),
+        penalties=(0.0, 1.0, 100.0, 10_000.0),
+        seeds=3,
+        group_seeds=2,
+        group_counts=(2, 3, 4, 5, 6, 7),
+        grid_notions=("exposure",),
+        training={"max_steps": 500, "patience": 8, "validate_every": 20},
+    ),
+    "paper": Sizes(
+        clicks={"german-credit": 100_000, "mslr": 120_000},
+        all_clicks={"german-credit": (5_000, 50_000, 100_000), "mslr": (12_000, 36_000, 120_000)},
+        lists=500,
+        test_lists={"german-credit": 1_500, "mslr": 4_000},
+        deltas=(0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.4),
+        few_deltas=(0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.4),
+        penalties=(0.0, 0.1, 1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0),
+        seeds=3,
+        group_seeds=3,
+        group_counts=(2, 3, 4, 5, 6, 7),
+        grid_notions=("exposure", "merit"),
+        training={},
+    ),
+}
+
+
+def sweeps_for(
+    figure: str, scale: Scale, *, datasets: tuple[str, ...] = ("german-credit", "mslr"), folder: str | None = None
+) -> list[SweepSpec]:
+    """The sweeps behind a figure; figures share runs wherever they can.
+
+    Parameters
+    ----------
+    figure : str
+        One of `FIGURES`.
+    scale : {"small", "paper"}
+    datasets : tuple of str
+        Which of the two to use.
+    folder : str, optional
+        A Fold folder of MSLR of one's own.
+    """
+    if figure not in FIGURES:
+        raise ConfigError(f"A figure must be one of {list(FIGURES)}, got {figure!r}.")
+    if scale not in SIZES:
+        raise ConfigError(f"'scale' must be one of {list(SIZES)}, got {scale!r}.")
+    sizes = SIZES[scale]
+    made = {
+        "tradeoff": _tradeoff,
+        "grid": _grid,
+        "guarantee": _grid,
+        "multigroup": _multigroup,
+        "sizes": _training_sizes,
+        "runtime": _runtime,
+    }
+    return [spec for name in datasets for spec in made[figure](name, sizes, folder)]
+
+
+def is_as_published(config: RunConfig | dict[str, Any]) -> bool:
+    """Whether a run is SPOFR as the paper has it, rather than the variant that is the default here."""
+    settings = config["settings"] if isinstance(config, dict) else config.settings
+    method = config["method"] if isinstance(config, dict) else config.method
+    return method == "spofr" and all(settings.get(name) == value for name, value in AS_PUBLISHED.items())
+
+
+def _spec(name: str, sizes: Sizes, folder: str | None, **grids: Any) -> SweepSpec:
+    dataset: dict[str, Any] = {"sample": name, "lists": sizes.lists, "test_lists": sizes.test_lists[name]}
+    if name == "mslr" and folder is not None:
+        dataset["folder"] = folder
+    common: dict[str, Any] = {
+        "dataset": dataset,
+        "clicks": sizes.clicks[name],
+        "groups": 2,
+        "seeds": sizes.seeds,
+        "deltas": sizes.deltas,
+        "penalties": sizes.penalties,
+        "training": sizes.training,
+    }
+    return SweepSpec.from_dict(common | grids)
+
+
+def _published(name: str, sizes: Sizes, folder: str | None, **grids: Any) -> SweepSpec:
+    return _spec(name, sizes, folder, methods=["spofr"], method_settings={"spofr": AS_PUBLISHED}, **grids)
+
+
+def _tradeoff(name: str, sizes: Sizes, folder: str | None) -> list[SweepSpec]:
+    both = ("exposure", "merit")
+    return [_spec(name, sizes, folder, methods=["spofr"], notions=both), _published(name, sizes, folder, notions=both)]
+
+
+def _grid(name: str, sizes: Sizes, folder: str | None) -> list[SweepSpec]:
+    methods = ["spofr", "pto", "fultr", "deltr", "unfair", "uniform"]
+    return [
+        _spec(name, sizes, folder, methods=methods, notions=sizes.grid_notions),
+        _published(name, sizes, folder, notions=sizes.grid_notions),
+    ]
+
+
+def _multigroup(name: str, sizes: Sizes, folder: str | None) -> list[SweepSpec]:
+    if name != "mslr":
+        return []
+    grids = {"groups": sizes.group_counts, "deltas": sizes.deltas, "seeds": sizes.group_seeds}
+    return [_spec(name, sizes, folder, methods=["spofr", "pto"], **grids)]
+
+
+def _training_sizes(name: str, sizes: Sizes, folder: str | None) -> list[SweepSpec]:
+    grids = {"clicks": sizes.all_clicks[name], "deltas": sizes.few_deltas}
+    return [_spec(name, sizes, folder, methods=["spofr"], **grids)]
+
+
+def _runtime(name: str, sizes: Sizes, folder: str | None) -> list[SweepSpec]:
+    if name != "german-credit":
+        return []
+    grids: dict[str, Any] = {"clicks": sizes.all_clicks[name], "deltas": [0.03], "penalties": [1.0], "seeds": 1}
+    timed = _spec(name, sizes, folder, methods=["spofr", "pto", "fultr", "deltr"], **grids)
+    return [timed, _published(name, sizes, folder, **grids)]

@@ -1,0 +1,118 @@
+"""The data of a run: loaded once where it is asked for, clicks drawn where it is learned from."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spofr_core.data import RankingDataset, Splits, fit_logging_ranker, load_sample, read_dataset, simulate_clicks
+from spofr_core.errors import DataError
+from spofr_core.experiments.sweep_spec import RunConfig, digest_of
+
+VALIDATION_CLICKS = 5_000
+"""Clicks to validate with at most; more of them do not change which weights are the best."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What a run learns from, stops by and is measured on."""
+
+    train: RankingDataset
+    validation: RankingDataset
+    test: RankingDataset
+
+
+def load_splits(config: RunConfig) -> Splits:
+    """Full-information data of a run: its sample, or its file split by query.
+
+    Raises
+    ------
+    DataError
+        When a file has no features or no relevance to learn from.
+    """
+    source, groups = config.dataset, config.groups
+    if source.sample is not None:
+        given = {"lists": source.lists, "test_lists": source.test_lists, "folder": source.folder}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        chosen = list(groups) if isinstance(groups, tuple) else groups
+        return load_sample(source.sample, groups=chosen, seed=config.data_seed, **options)
+    columns = {"features": "auto", **source.columns}
+    if isinstance(groups, int):
+        columns["group_quantiles"] = groups
+    elif groups is not None:
+        columns["group"] = list(groups) if isinstance(groups, tuple) else groups
+    data = read_dataset(str(source.file), **columns)
+    for name in ("features", "relevance"):
+        if getattr(data, name) is None:
+            raise DataError(
+                f"{source.label!r} has no {name} to learn from: name the columns under 'columns'.", column=name
+            )
+    return data.split(seed=config.data_seed)
+
+
+def fingerprint(splits: Splits) -> str:
+    """Hash of the three parts."""
+    return digest_of([part.fingerprint for part in (splits.train, splits.validation, splits.test)])
+
+
+def training_data(config: RunConfig, splits: Splits) -> TrainingData:
+    """What the run sees: true labels, or clicks on the training and validation parts; the test part is as it is.
+
+    The ranker that logs both is trained on the labels of a few training queries. The validation part has its own
+    clicks, as many as the training part, up to `VALIDATION_CLICKS`.
+    """
+    if config.clicks is None:
+        return TrainingData(splits.train, splits.validation, splits.test)
+    ranker = fit_logging_ranker(splits.train, seed=config.seed)
+    seeds = np.random.SeedSequence(config.seed).generate_state(2).tolist()
+    parts = (splits.train, config.clicks), (splits.validation, min(config.clicks, VALIDATION_CLICKS))
+    train, validation = (
+        simulate_clicks(part, count, epsilon_minus=config.click_noise, logging=ranker, seed=seed)
+        for (part, count), seed in zip(parts, seeds, strict=True)
+    )
+    return TrainingData(train, validation, splits.test)
+
+
+class DataShelf:
+    """Loaded data by key, the least recently used forgotten first.
+
+    Parameters
+    ----------
+    configs : iterable of RunConfig
+        Runs whose data may be asked for.
+    size : int
+        Data sets kept in memory.
+    """
+
+    def __init__(self, configs: tuple[RunConfig, ...], size: int = 2) -> None:
+        self._config_of = {config.data_key: config for config in configs}
+        self._kept: OrderedDict[str, Splits] = OrderedDict()
+        self._fingerprints: dict[str, str] = {}
+        self._size = size
+
+    def splits(self, key: str) -> Splits:
+        """The data of this key."""
+        if key not in self._kept:
+            self._kept[key] = load_splits(self._config_of[key])
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._size:
+            self._kept.popitem(last=False)
+        return self._kept[key]
+
+    def fingerprint(self, key: str) -> str:
+        """Hash of the data of this key."""
+        if key not in self._fingerprints:
+            self._fingerprints[key] = fingerprint(self.splits(key))
+        return self._fingerprints[key]
+
+
+def trimmed(config: RunConfig, **changes: Any) -> RunConfig:
+    """The same run with some settings of the method changed."""
+    return RunConfig(**{**_fields(config), "settings": {**config.settings, **changes}})
+
+
+def _fields(config: RunConfig) -> dict[str, Any]:
+    return {name: getattr(config, name) for name in type(config).model_fields}

@@ -1,0 +1,1 @@
+"""Runs: the store that keeps them, and what one run is."""

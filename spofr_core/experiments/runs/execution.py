@@ -1,0 +1,189 @@
+"""One run: train, choose policies, audit. Works anywhere; whoever asked for it writes the files."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spofr_core.data import RankingDataset, Splits
+from spofr_core.errors import DataError
+from spofr_core.evaluation import TOLERANCE, QueryTable, audit, ideal_dcg
+from spofr_core.experiments.executors import Emit
+from spofr_core.experiments.run_data import TrainingData, training_data
+from spofr_core.experiments.runs.run_output import RunOutput
+from spofr_core.experiments.sweep_spec import RunConfig
+from spofr_core.fairness import Discount, Fairness, group_merits
+from spofr_core.files import read_json
+from spofr_core.learning import Callback, Estimator, Progress, make_estimator
+from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
+from spofr_core.learning.model_files import versions
+from spofr_core.policy import fair_policies
+
+MEASURED_DELTA = 0.05
+"""delta that methods without one are given for their reports; nothing in the results depends on it."""
+
+
+def execute(item: dict[str, Any], data: Splits, emit: Emit) -> RunOutput:
+    """Train and measure one run.
+
+    Parameters
+    ----------
+    item : dict
+        "config": the run; "store" and "number": the store and its number, where a fit may keep its checkpoint if the
+        same disk is in reach here.
+    data : Splits
+        Full-information data of the run.
+    emit : callable
+        Gets every message of the fit as a plain dict.
+    """
+    config = RunConfig.from_dict(item["config"])
+    parts = training_data(config, data)
+    fairness = run_fairness(config, parts.train)
+    settings = {**config.settings, "seed": config.seed}
+    if config.penalty is not None:
+        settings["penalty"] = config.penalty
+    model = make_estimator(config.method, fairness, **settings)
+    notes: list[str] = []
+
+    def tell(progress: Progress) -> None:
+        emit(progress.to_dict())
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        notes += _fit(model, parts, tell, _checkpoint(item, config.run))
+        notes += [str(warning.message) for warning in caught]
+        return _output(config, model, fairness, parts, notes)
+
+
+def _fit(model: Estimator, parts: TrainingData, tell: Callback, checkpoint: Path | None) -> list[str]:
+    """Train, from the checkpoint if there is one; one that cannot be used is thrown away, and training begins anew."""
+    before = checkpoint is not None and any(checkpoint.glob("*.safetensors"))
+    try:
+        model.fit(parts.train, parts.validation, [tell], checkpoint=checkpoint)
+    except DataError as error:
+        if checkpoint is None or not before:
+            raise
+        shutil.rmtree(checkpoint)
+        model.fit(parts.train, parts.validation, [tell], checkpoint=checkpoint)
+        return [f"Training began anew: {error}"]
+    return []
+
+
+def run_fairness(config: RunConfig, train: RankingDataset) -> Fairness:
+    """What the run asks of its lists; merits are those of the training labels."""
+    return Fairness(
+        delta=MEASURED_DELTA if config.delta is None else config.delta,
+        notion=config.notion,
+        merits=group_merits(train) if config.notion == "merit" else None,
+        position_bias=config.position_bias,
+    )
+
+
+def decide(model: Estimator, data: RankingDataset, fairness: Fairness | None = None) -> Any:
+    """The model's policies. A list that cannot meet delta gets its smallest feasible one: it is counted, and does not
+    end the run."""
+    if not isinstance(model, ProgrammeEstimator):
+        return model.policies(data)
+    return fair_policies(
+        model.estimates(data),
+        data.groups,
+        data.offsets,
+        fairness or model.fairness,
+        discount=model.discount,
+        group_names=data.group_names,
+        query_ids=data.query_ids,
+        on_infeasible="relax",
+    )
+
+
+def _output(
+    config: RunConfig, model: Estimator, fairness: Fairness, parts: TrainingData, notes: list[str]
+) -> RunOutput:
+    tables: dict[str, bytes] = {}
+    measured: dict[str, Any] = {}
+    for name, data in (("test", parts.test), ("validation", parts.validation)):
+        policies = decide(model, data)
+        relaxed = len(getattr(policies, "relaxed", ()))
+        if relaxed:
+            notes.append(
+                f"{relaxed} of {len(data)} {name} lists cannot meet delta and got their smallest feasible one."
+            )
+        result = audit(data, fairness, policies=policies)
+        frame = query_frame(result.table, data)
+        tables[name] = _parquet(frame)
+        if name == "test":
+            measured = measure(frame, config.delta)
+            measured["violation_signed_mean"] = result.summary["violation"]["signed_mean"]
+    report = model.report.to_dict()
+    history = report.pop("history")
+    measured |= {"groups": parts.test.n_groups, "seconds": report["seconds"], "epochs": report["epochs"]}
+    return RunOutput(
+        measured=measured,
+        tables=tables,
+        model=_files(model),
+        report=report,
+        history=history,
+        notes=(*notes, *report["notes"]),
+        versions=versions(),
+    )
+
+
+def query_frame(table: QueryTable, data: RankingDataset) -> pd.DataFrame:
+    """A row per query: query, applicable, violation = max over groups of abs(violation), the signed violation of each
+    group, dcg, ideal_dcg (of the order by relevance)."""
+    columns: dict[str, Any] = {
+        "query": [str(name) for name in table.query_ids.tolist()],
+        "applicable": table.applicable,
+        "violation": np.abs(table.worst_violation),
+    }
+    if table.dcg is not None and data.relevance is not None:
+        columns |= {"dcg": table.dcg, "ideal_dcg": ideal_dcg(data.relevance, data.offsets, Discount())}
+    columns |= {f"violation of {name}": table.violation[:, g] for g, name in enumerate(table.group_names)}
+    return pd.DataFrame(columns)
+
+
+def measure(frame: pd.DataFrame, delta: float | None) -> dict[str, Any]:
+    """Means over the queries of a `query_frame`; violations over the applicable ones, None where there is none.
+
+    nDCG is the mean over queries with a relevant item of dcg / ideal_dcg.
+    """
+    violation = frame.loc[frame["applicable"], "violation"].to_numpy()
+    relevant = frame[frame["ideal_dcg"] > 0]
+    return {
+        "dcg": float(frame["dcg"].mean()),
+        "ideal_dcg": float(frame["ideal_dcg"].mean()),
+        "ndcg": float((relevant["dcg"] / relevant["ideal_dcg"]).mean()) if len(relevant) else None,
+        "violation_mean": float(violation.mean()) if len(violation) else None,
+        "violation_max": float(violation.max()) if len(violation) else None,
+        "fair_share": float((violation <= delta + TOLERANCE).mean()) if len(violation) and delta is not None else None,
+    }
+
+
+def _checkpoint(item: dict[str, Any], run: str) -> Path | None:
+    """The run's checkpoint directory, where the disk of the store is in reach; a worker elsewhere goes without."""
+    root = item.get("store")
+    if root is None:
+        return None
+    marker = read_json(Path(root) / "store.json")
+    if marker is None or marker.get("number") != item.get("number"):
+        return None
+    return Path(root) / "runs" / run / "checkpoint"
+
+
+def _files(model: Estimator) -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory(prefix="spofr-model-") as folder:
+        model.save(folder)
+        return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False, compression="zstd")
+    return buffer.getvalue()

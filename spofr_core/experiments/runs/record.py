@@ -1,0 +1,96 @@
+"""`RunRecord`: what the store knows about a run, read from one small file."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from spofr_core.experiments.runs.run_lock import Owner
+from spofr_core.experiments.runs.run_output import MEASURED, RESULT_COLUMNS
+from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig
+
+Status = Literal["running", "done", "failed", "interrupted"]
+
+
+class RunRecord:
+    """A run as its `status.json` tells it."""
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self._content = content
+
+    @property
+    def run(self) -> str:
+        """Name of the run."""
+        return str(self._content["run"])
+
+    @property
+    def status(self) -> Status:
+        """ "running", "done", "failed", or "interrupted": begun by a process that is no more, or that let it go."""
+        status: Status = self._content["status"]
+        if status == "running" and not Owner.from_dict(self._content["owner"]).alive:
+            return "interrupted"
+        return status
+
+    @property
+    def config(self) -> RunConfig:
+        """What the run is of."""
+        return RunConfig.from_dict(self._content["config"])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The same as a plain dict, without checking it again."""
+        content: dict[str, Any] = self._content["config"]
+        return content
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the data that the run was begun with."""
+        return str(self._content["data"])
+
+    @property
+    def reason(self) -> str | None:
+        """Why it failed."""
+        reason = self._content.get("reason")
+        return None if reason is None else str(reason)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of its numbers must know."""
+        return tuple(self._content.get("notes", ()))
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What happened in the fit."""
+        report: dict[str, Any] = self._content.get("report", {})
+        return report
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of the packages it was made with."""
+        versions: dict[str, str] = self._content.get("versions", {})
+        return versions
+
+    @property
+    def updated(self) -> float:
+        """When its state last changed, in seconds since 1970."""
+        return float(self._content["updated"])
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """Results, empty until it is done."""
+        measured: dict[str, Any] = self._content.get("measured", {})
+        return measured
+
+    def row(self) -> dict[str, Any]:
+        """The row of the table of results."""
+        settings, measured = self.settings, self.measured
+        dataset = settings["dataset"]
+        label = dataset["sample"] or DatasetSpec(file=dataset["file"]).label
+        given = {name: settings[name] for name in ("method", "delta", "penalty", "notion", "clicks", "seed")}
+        groups = measured.get("groups", settings["groups"] if isinstance(settings["groups"], int) else None)
+        row = {"run": self.run, "dataset": label, "groups": groups, "status": self.status, **given}
+        row |= {name: measured.get(name) for name in MEASURED}
+        return {name: row[name] for name in RESULT_COLUMNS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, plain."""
+        return {**self._content, "status": self.status}

@@ -1,0 +1,299 @@
+"""What a sweep is: a validated description, and the runs that it stands for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import Field, field_validator, model_validator
+
+from spofr_core.config import StrictModel
+from spofr_core.errors import ConfigError
+from spofr_core.fairness import Notion, PositionBias
+from spofr_core.learning import METHODS, method_named
+from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
+
+Groups = int | str | tuple[str, ...]
+
+DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)
+PENALTIES = (0.0, 1.0, 10.0, 100.0, 1000.0, 10000.0)
+ID_LENGTH = 16
+
+
+class DatasetSpec(StrictModel):
+    """Which data: a bundled sample, or a file with the roles of its columns.
+
+    Parameters
+    ----------
+    sample : str, optional
+        "german-credit", "mslr" or "hiring".
+    file : str, optional
+        Anything that `read_dataset` reads, with features and relevance; it is split by query, 60/20/20.
+    columns : dict
+        Arguments of `read_dataset` for the file: query, item, group, relevance, features (without them, every
+        numeric column that has no other role).
+    folder : str, optional
+        MSLR: a Fold folder of one's own in place of the bundled chunk.
+    lists, test_lists : int, optional
+        Lists per part of a sample, and of its test part.
+    """
+
+    sample: str | None = None
+    file: str | None = None
+    columns: dict[str, Any] = Field(default_factory=dict)
+    folder: str | None = None
+    lists: int | None = Field(default=None, ge=1)
+    test_lists: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.sample is None) == (self.file is None):
+            raise ValueError("name one source: 'sample' (german-credit, mslr, hiring) or 'file'.")
+        if self.file is not None and (self.lists or self.test_lists or self.folder):
+            raise ValueError("'lists', 'test_lists' and 'folder' are for samples; a file has its own lists.")
+        if self.sample is not None and self.columns:
+            raise ValueError("'columns' is for a file; a sample knows its own.")
+        return self
+
+    @property
+    def label(self) -> str:
+        """How tables and figures name it."""
+        return self.sample if self.sample is not None else Path(self.file or "").name
+
+
+class RunConfig(StrictModel):
+    """Everything that one trained model depends on. Its hash is the name of the run.
+
+    Parameters
+    ----------
+    dataset : DatasetSpec
+    method : str
+    delta : float, optional
+        Of the methods that can be asked for it.
+    penalty : float, optional
+        Of the methods that are steered by one.
+    groups : int, str or tuple of str, optional
+        As `load_sample` takes them; for a file the number of quantile groups. None: as the data has them.
+    notion, position_bias
+        Of the fairness that is asked for and measured. Merits are those of the training labels.
+    clicks : int, optional
+        Clicked impressions to learn from; None: the true labels.
+    click_noise : float
+        Probability that an examined irrelevant item is clicked.
+    seed : int
+        Of the training and of the clicks.
+    data_seed : int
+        Of the split and the lists.
+    settings : dict
+        All settings of the method but seed and penalty, written out.
+    """
+
+    dataset: DatasetSpec
+    method: str
+    delta: float | None = Field(default=None, ge=0)
+    penalty: float | None = Field(default=None, ge=0)
+    groups: Groups | None = None
+    notion: Notion = "exposure"
+    position_bias: PositionBias = Field(default_factory=PositionBias)
+    clicks: int | None = Field(default=None, ge=1)
+    click_noise: float = Field(default=0.0, ge=0, le=1)
+    seed: int = Field(default=0, ge=0)
+    data_seed: int = Field(default=0, ge=0)
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+    @cached_property
+    def run(self) -> str:
+        """Name of the run: the beginning of the SHA-256 of the settings as canonical JSON."""
+        return digest_of(self.to_dict())[:ID_LENGTH]
+
+    @cached_property
+    def data_key(self) -> str:
+        """The same for runs that use the same full-information data."""
+        parts = {"dataset": self.dataset.to_dict(), "groups": _plain(self.groups), "data_seed": self.data_seed}
+        return digest_of(parts)[:ID_LENGTH]
+
+    @property
+    def click_key(self) -> tuple[str, int | None, float, int]:
+        """The same for runs that learn from the same clicks."""
+        return (self.data_key, self.clicks, self.click_noise, self.seed)
+
+    @property
+    def title(self) -> str:
+        """The run in a few words."""
+        steered = [f"delta {self.delta:g}"] if self.delta is not None else []
+        steered += [f"penalty {self.penalty:g}"] if self.penalty is not None else []
+        return ", ".join([f"{self.method} on {self.dataset.label}", *steered, f"seed {self.seed}"])
+
+
+class SweepSpec(StrictModel):
+    """Many runs: the product of grids.
+
+    Methods that can be asked for a delta (SPOFR, predict-then-optimise) run once per delta, those that are steered by a
+    penalty (FULTR, DELTR) once per penalty, the others once; all of that for every number of groups, notion, training
+    size and seed.
+
+    Parameters
+    ----------
+    dataset : DatasetSpec
+    methods : tuple of str
+    deltas, penalties : tuple of float
+    groups : tuple
+        Numbers or names of groupings; None is the data's own.
+    notions : tuple of {"exposure", "merit", "gap"}
+    clicks : tuple of int or None
+        Training sizes in clicked impressions; None: the true labels.
+    click_noise : float
+    seeds : tuple of int
+        A number n stands for 0..n-1.
+    data_seed : int, default 0
+        All seeds share one split; a negative number gives each seed a split of its own.
+    position_bias : PositionBias
+    training : dict
+        Settings of all methods, such as max_steps or learning_rate.
+    method_settings : dict of method to dict
+        Settings of one method on top of these.
+    """
+
+    dataset: DatasetSpec
+    methods: tuple[str, ...] = ("spofr", "pto", "fultr", "deltr")
+    deltas: tuple[float, ...] = DELTAS
+    penalties: tuple[float, ...] = PENALTIES
+    groups: tuple[Groups | None, ...] = (None,)
+    notions: tuple[Notion, ...] = ("exposure",)
+    clicks: tuple[int | None, ...] = (None,)
+    click_noise: float = Field(default=0.0, ge=0, le=1)
+    seeds: tuple[int, ...] = (0,)
+    data_seed: int = 0
+    position_bias: PositionBias = Field(default_factory=PositionBias)
+    training: dict[str, Any] = Field(default_factory=dict)
+    method_settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _count_of_seeds(cls, given: Any) -> Any:
+        return tuple(range(given)) if isinstance(given, int) and not isinstance(given, bool) else given
+
+    @field_validator("methods", "deltas", "penalties", "groups", "notions", "clicks", mode="before")
+    @classmethod
+    def _one_value(cls, given: Any) -> Any:
+        return (given,) if given is None or isinstance(given, str | int | float) else given
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        for name in ("methods", "groups", "notions", "clicks", "seeds"):
+            if not getattr(self, name):
+                raise ValueError(f"the grid {name!r} is empty; give at least one value.")
+        for method in (*self.methods, *self.method_settings):
+            if method not in METHODS:
+                raise ValueError(f"a method must be one of {list(METHODS)}, got {method!r}.")
+        for name, wanted in (("deltas", takes_delta), ("penalties", takes_penalty)):
+            grid = getattr(self, name)
+            if not grid and any(wanted(method) for method in self.methods):
+                raise ValueError(f"the grid {name!r} is empty; {_those(self.methods, wanted)} need at least one value.")
+            below = [value for value in grid if value < 0]
+            if below:
+                raise ValueError(f"{name!r} holds {below[0]:g}; give numbers >= 0.")
+        if any(count is not None and count < 1 for count in self.clicks):
+            raise ValueError(f"'clicks' holds {min(c for c in self.clicks if c is not None)}; give 1 or more.")
+        if any(seed < 0 for seed in self.seeds):
+            raise ValueError(f"'seeds' holds {min(self.seeds)}; give numbers >= 0.")
+        return self
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a YAML file.
+
+        Raises
+        ------
+        ConfigError
+            When the file is not there, not YAML, or not a sweep.
+        """
+        place = Path(path)
+        try:
+            content = yaml.safe_load(place.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(f"The sweep {str(place)!r} cannot be read: {error.strerror}.") from error
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{str(place)!r} is not YAML: {' '.join(str(error).split())}") from error
+        if not isinstance(content, dict):
+            raise ConfigError(
+                f"{str(place)!r} holds no settings; it needs at least 'dataset: {{sample: german-credit}}'."
+            )
+        return cls.from_dict(content)
+
+    def runs(self) -> tuple[RunConfig, ...]:
+        """The runs, each once, those with the same data beside each other.
+
+        Raises
+        ------
+        ConfigError
+            When a method does not know one of its settings.
+        """
+        settings = {method: self._settings(method) for method in self.methods}
+        found: dict[str, RunConfig] = {}
+        for seed, groups, clicks in product(self.seeds, self.groups, self.clicks):
+            for notion, method in product(self.notions, self.methods):
+                for delta, penalty in self._steered(method):
+                    config = RunConfig(
+                        dataset=self.dataset,
+                        method=method,
+                        delta=delta,
+                        penalty=penalty,
+                        groups=groups,
+                        notion=notion,
+                        position_bias=self.position_bias,
+                        clicks=clicks,
+                        click_noise=self.click_noise,
+                        seed=seed,
+                        data_seed=seed if self.data_seed < 0 else self.data_seed,
+                        settings=settings[method],
+                    )
+                    found.setdefault(config.run, config)
+        return tuple(found.values())
+
+    def _steered(self, method: str) -> Iterator[tuple[float | None, float | None]]:
+        if takes_delta(method):
+            yield from ((delta, None) for delta in self.deltas)
+        elif takes_penalty(method):
+            yield from ((None, penalty) for penalty in self.penalties)
+        else:
+            yield None, None
+
+    def _settings(self, method: str) -> dict[str, Any]:
+        """All settings written out, so that a run says what it did even when a default changes."""
+        given = {**self.training, **self.method_settings.get(method, {})}
+        for name, grid in (("seed", "seeds"), ("penalty", "penalties")):
+            if name in given:
+                raise ConfigError(f"{name!r} is a grid of the sweep, not a setting: put it into {grid!r}.")
+        full = method_named(method).settings_type(**given).to_dict()
+        return {name: value for name, value in full.items() if name not in ("seed", "penalty")}
+
+
+def takes_delta(method: str) -> bool:
+    """Whether this method can be asked for a delta."""
+    return issubclass(method_named(method), ProgrammeEstimator)
+
+
+def takes_penalty(method: str) -> bool:
+    """Whether this method is steered by a penalty."""
+    return "penalty" in method_named(method).settings_type.model_fields
+
+
+def digest_of(content: Any) -> str:
+    """SHA-256 of plain values, the same whatever the order of keys."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _plain(groups: Groups | None) -> Any:
+    return list(groups) if isinstance(groups, tuple) else groups
+
+
+def _those(methods: tuple[str, ...], wanted: Any) -> str:
+    return " and ".join(method for method in methods if wanted(method))

@@ -1,0 +1,1 @@
+"""What training minimises: one class a loss, with its maths."""

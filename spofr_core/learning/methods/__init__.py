@@ -1,0 +1,1 @@
+"""Methods that learn to rank: one file a method."""

@@ -1,0 +1,162 @@
+"""SPOFR: a scorer trained through the fair-ranking programme."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from spofr_core.learning.links import Link, ListShares, Probabilities, RawScores
+from spofr_core.learning.lists import Lists
+from spofr_core.learning.losses.relevance import ListNet, Logistic
+from spofr_core.learning.losses.through_programme import FenchelYoung, ProgrammeLoss, SPOPlus
+from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
+from spofr_core.learning.trainer import Stage
+from spofr_core.learning.training_settings import TrainingSettings
+
+FloatArray = NDArray[np.float64]
+
+
+class SPOFRSettings(TrainingSettings):
+    """Settings of `SPOFR`. What is left open (None) depends on loss and warm-up.
+
+    Parameters
+    ----------
+    loss : {"fenchel-young", "spo+"}
+        The loss through the programme. "spo+" alone is the method of the paper, faithfully: no warm-up, ties broken by
+        a seed, and the scores themselves go into the programme. With a warm-up it is SPO+ with its remedies.
+    warm_up : {"listnet", "logistic", "none"}, optional
+        Train with this loss first, until validation stops improving, and go on from the best weights. Default:
+        "listnet" for Fenchel-Young, "none" for SPO+.
+    estimates : {"probabilities", "scores"}, optional
+        What the programme is given, in training and afterwards: the probability of relevance after a logistic warm-up,
+        else n times the softmax of the list's scores; or the scores. Default: "scores" for SPO+ alone, else
+        "probabilities".
+    target : {"labels", "policy"}
+        Of the Fenchel-Young loss: the labels, scaled to the total worth of the positions, or the optimal fair policy
+        for the labels.
+    sigma : float, default 0.3
+        Size of the perturbation of the Fenchel-Young loss.
+    draws : int, default 1
+        Perturbations per list and step.
+    ties : {"random", "scores"}, optional
+        Of SPO+: labels are mostly 0, so their optimal policy is not unique; break its ties by a seed, or by the current
+        scores. Default: "scores" after a warm-up, else "random".
+    weighting : {"labels", "lists"}
+        Whether lists weigh as much as the sum of their labels in ListNet and the Fenchel-Young loss (the unbiased
+        choice with inverse-propensity labels, and the better one on the validation lists of all samples), or all the
+        same.
+    fine_tuning_rate : float, optional
+        Learning rate after a warm-up; that of the warm-up by default.
+    margin : float, optional
+        Training through the programme replaces the warm-up only if it gains this many standard errors of utility on the
+        validation lists, counted by items. 1 keeps most gains by chance out. Default: 1 for SPO+, 0 for Fenchel-Young.
+    """
+
+    loss: Literal["fenchel-young", "spo+"] = "fenchel-young"
+    warm_up: Literal["listnet", "logistic", "none"] | None = None
+    estimates: Literal["probabilities", "scores"] | None = None
+    target: Literal["labels", "policy"] = "labels"
+    sigma: float = Field(default=0.3, gt=0)
+    draws: int = Field(default=1, ge=1)
+    ties: Literal["random", "scores"] | None = None
+    weighting: Literal["labels", "lists"] = "labels"
+    fine_tuning_rate: float | None = Field(default=None, gt=0)
+    margin: float | None = Field(default=None, ge=0)
+
+    @property
+    def first_loss(self) -> str:
+        """The loss of the warm-up, or "none"."""
+        return self.warm_up or ("none" if self.loss == "spo+" else "listnet")
+
+    @property
+    def _as_published(self) -> bool:
+        return self.loss == "spo+" and self.first_loss == "none"
+
+    @property
+    def tie_breaker(self) -> str:
+        """What breaks the ties of the labels in SPO+: "random" or "scores"."""
+        return self.ties or ("random" if self._as_published else "scores")
+
+    @property
+    def needed_gain(self) -> float:
+        """Standard errors that training through the programme has to gain over the warm-up."""
+        if self.margin is not None:
+            return self.margin
+        return 1.0 if self.loss == "spo+" else 0.0
+
+    @property
+    def link(self) -> Link:
+        """From scores to what the programme is given."""
+        if (self.estimates or ("scores" if self._as_published else "probabilities")) == "scores":
+            return RawScores()
+        return Probabilities() if self.first_loss == "logistic" else ListShares()
+
+
+class SPOFR(ProgrammeEstimator):
+    """Smart Predict and Optimize for Fair Ranking (Kotary, Fioretto, Van Hentenryck, Zhu, WWW 2022), and remedies.
+
+    The scorer is trained through the programme that ranks: each step solves it, exactly, for the lists of a batch, and
+    moves the scores by the difference between the policies found and those wanted.
+
+    What is guaranteed: delta, in every list, whatever was learned, at training's delta or any other given to
+    `policies`. The policies are optimal for the predicted relevance; how good that is depends on the training.
+
+    Which loss: plain SPO+ (`loss="spo+"`) is misled by rare binary labels, whose noise is not symmetric, and falls
+    behind `PredictThenOptimize`. The default starts like the latter, from ListNet, and goes on with a perturbed
+    Fenchel-Young loss through the programme; the weights with the best utility of the fair policies on validation are
+    kept. On the validation lists it is therefore never worse than predicting first and optimising afterwards.
+
+    SPO+ after a warm-up (`loss="spo+", warm_up="listnet"` or `"logistic"`) costs a second solution in each step, and is
+    the one to take with thousands of people, a small delta, and a scorer that must not see the group: there it beats
+    `PredictThenOptimize` (docs/quality.md).
+
+    Parameters
+    ----------
+    fairness : Fairness
+        Notion, delta (also one per group) and exposure model; any number of groups.
+    discount : Discount, optional
+    **settings
+        See `SPOFRSettings`.
+
+    Examples
+    --------
+    >>> model = SPOFR(Fairness(delta=0.05), seed=0).fit(train, validation)  # doctest: +SKIP
+    >>> model.policies(test)  # doctest: +SKIP
+    >>> model.policies(test, Fairness(delta=0.01))  # the same scorer, a stricter delta  # doctest: +SKIP
+    """
+
+    method = "spofr"
+    settings_type = SPOFRSettings
+    settings: SPOFRSettings
+
+    def _stages(self, lists: Lists) -> list[Stage]:
+        settings, teaching = self.settings, self._teaching(lists)
+        loss, first = self._loss(teaching), settings.first_loss
+        if first == "none":
+            return [self._stage(settings.loss, loss, teaching)]
+        if first == "logistic":
+            warm_up = self._stage("logistic warm-up", Logistic(), lists)
+        else:
+            warm_up = self._stage("listnet warm-up", ListNet(per_list=settings.weighting == "lists"), teaching)
+        return [warm_up, self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate, settings.needed_gain)]
+
+    def _loss(self, lists: Lists) -> ProgrammeLoss:
+        settings, programme = self.settings, self._programme(lists)
+        if settings.loss == "spo+":
+            return SPOPlus(lists, programme, ties=settings.tie_breaker, link=settings.link, seed=settings.seed)
+        return FenchelYoung(
+            lists,
+            programme,
+            sigma=settings.sigma,
+            draws=settings.draws,
+            target=settings.target,
+            weighting=settings.weighting,
+            link=settings.link,
+            seed=settings.seed,
+        )
+
+    def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
+        return self.settings.link.estimates(scores, offsets)

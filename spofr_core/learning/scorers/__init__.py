@@ -1,0 +1,1 @@
+"""What turns features into scores: one file a kind of scorer."""

@@ -1,0 +1,313 @@
+"""The one training loop: stages of minimising a loss, validation, early stopping, resumption."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from spofr_core.learning.checkpoint import Checkpoint
+from spofr_core.learning.events import Callback, Progress, StopTraining
+from spofr_core.learning.lists import Batch, Lists
+from spofr_core.learning.losses.relevance import Loss
+from spofr_core.learning.problems import TrainingDiverged
+from spofr_core.learning.training_settings import TrainingSettings
+from spofr_core.learning.validation import Reading, Validator
+
+Weights = dict[str, torch.Tensor]
+
+_PARTS = ("network", "best", "start", "optimizer", "loss")
+"""Of a checkpoint."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One loss, minimised until validation stops improving. A later stage starts from the best weights so far.
+
+    What a stage with a `margin` finds replaces the weights that it started from only if the utility on the validation
+    lists is higher by that many standard errors.
+    """
+
+    name: str
+    loss: Loss
+    lists: Lists
+    learning_rate: float
+    max_steps: int
+    max_epochs: int | None = None
+    margin: float = 0.0
+
+
+@dataclass
+class _Position:
+    """Where a fit stands: plain numbers, saved with every checkpoint."""
+
+    stage: int = 0
+    epoch: int = 0
+    step: int = 0
+    stage_epoch: int = 0
+    stage_step: int = 0
+    best_step: int = 0
+    best_objective: float = -math.inf
+    since_best: int = 0
+    start_step: int = 0
+    seconds: float = 0.0
+    stopped: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the loop hands back: the network holds the chosen weights."""
+
+    stopped: str
+    epochs: int
+    steps: int
+    best_step: int
+    seconds: float
+    best: dict[str, Any]
+    history: list[dict[str, Any]]
+    notes: tuple[str, ...] = ()
+
+
+class Trainer:
+    """Runs the stages of a method on a network.
+
+    The order of the lists in an epoch, and all sampling, derive from the seed and the number of the epoch alone. Hence
+    a fit that was killed continues from its last checkpoint (one per epoch) to the same weights, bit by bit on one
+    thread.
+
+    Parameters
+    ----------
+    method : str
+        Name for the messages.
+    network : torch.nn.Module
+        Changed in place; holds the best weights in the end, the last ones without a validator.
+    stages : sequence of Stage
+    settings : TrainingSettings
+    validator : Validator, optional
+    callbacks : sequence of callables
+    checkpoint : Checkpoint, optional
+        Where to save after each epoch, and to continue from.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        network: torch.nn.Module,
+        stages: Sequence[Stage],
+        settings: TrainingSettings,
+        *,
+        validator: Validator | None = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self._method = method
+        self._network = network
+        self._stages = list(stages)
+        self._settings = settings
+        self._validator = validator
+        self._callbacks = callbacks
+        self._checkpoint = checkpoint
+        self._at = _Position()
+        self._best = self._start = self._weights()
+        self._history: list[dict[str, Any]] = []
+        self._optimizer = self._new_optimizer()
+        self._recent: list[float] = []
+        self._notes: tuple[str, ...] = ()
+
+    # -- the loop ------------------------------------------------------------------------------------
+
+    def run(self) -> Outcome:
+        """Train until the last stage ends."""
+        saved = self._checkpoint.read() if self._checkpoint is not None else None
+        if saved is not None:
+            self._restore(*saved)
+        self._started = time.perf_counter() - self._at.seconds
+        try:
+            self._tell("start")
+            if saved is None:
+                self._validate()
+            while self._at.stage < len(self._stages) and self._at.stopped != "callback":
+                reason = self._epoch(self._stages[self._at.stage])
+                if reason:
+                    self._next_stage(reason)
+                self._save()
+                self._tell("epoch")
+        except StopTraining:
+            self._at.stopped = "callback"
+        if self._validator is not None:
+            self._network.load_state_dict(self._chosen(self._validator))
+        with contextlib.suppress(StopTraining):
+            self._tell("end")
+        at = self._at
+        best: dict[str, Any] = next((m for m in reversed(self._history) if m["step"] == at.best_step), {})
+        return Outcome(at.stopped, at.epoch, at.step, at.best_step, self._elapsed(), best, self._history, self._notes)
+
+    def _epoch(self, stage: Stage) -> str:
+        """One pass over the lists; returns why the stage ends, or an empty text if it goes on."""
+        at, settings = self._at, self._settings
+        order = np.random.default_rng([settings.seed, at.epoch]).permutation(len(stage.lists))
+        stage.loss.start_epoch(int(np.random.SeedSequence([settings.seed, at.epoch, 1]).generate_state(1)[0]))
+        at.epoch += 1
+        at.stage_epoch += 1
+        for batch in stage.lists.batches(order, settings.batch_size):
+            self._step(stage.loss, batch)
+            if self._validator is not None and at.stage_step % settings.validate_every == 0:
+                if not self._validate():
+                    at.since_best += 1
+                    if at.since_best % max(1, settings.patience // 4) == 0:
+                        stage.loss.stalled()
+                if at.since_best >= settings.patience:
+                    return "early stopping"
+            if at.stage_step >= stage.max_steps:
+                return "max_steps"
+        if stage.max_epochs is not None and at.stage_epoch >= stage.max_epochs:
+            return "max_epochs"
+        return ""
+
+    def _step(self, loss_of: Loss, batch: Batch) -> None:
+        self._optimizer.zero_grad()
+        value = loss_of.backward(self._network(batch.features), batch)
+        if not math.isfinite(value):
+            raise TrainingDiverged(
+                f"The loss is {value} in epoch {self._at.epoch}, step {self._at.step + 1} of stage "
+                f"{self._stages[self._at.stage].name!r}: lower the learning rate "
+                f"({self._optimizer.param_groups[0]['lr']:g}), or scale labels and features down."
+            )
+        self._optimizer.step()
+        self._recent.append(value)
+        self._at.step += 1
+        self._at.stage_step += 1
+
+    def _next_stage(self, reason: str) -> None:
+        """Go on with the next loss, from the best weights so far."""
+        at = self._at
+        if self._validator is not None and at.stage_step % self._settings.validate_every:
+            self._validate()
+        at.stopped = reason
+        at.stage += 1
+        at.stage_epoch = at.stage_step = at.since_best = 0
+        if at.stage < len(self._stages):
+            self._start, at.start_step = self._best, at.best_step
+            if self._validator is not None:
+                self._network.load_state_dict(self._best)
+            self._optimizer = self._new_optimizer()
+
+    def _chosen(self, validator: Validator) -> Weights:
+        """The best weights, or those that the last stage started from if it does not beat them by its margin."""
+        at, margin = self._at, self._stages[-1].margin
+        in_earlier_stage = at.stage < len(self._stages) - 1
+        if in_earlier_stage or at.best_step == at.start_step or not margin:
+            return self._best
+        scores = []
+        for weights in (self._best, self._start):
+            self._network.load_state_dict(weights)
+            scores.append(validator.lists.scores(self._network))
+        gain, error = validator.gain(*scores)
+        if gain >= margin * error:
+            return self._best
+        at.best_step = at.start_step
+        name = self._stages[-1].name
+        self._notes = (
+            f"{name} gained {gain:.4f} of utility on the validation lists, {gain / error:.1f} standard errors and less "
+            f"than the {margin:g} asked for: the weights of {self._stages[-2].name!r} were kept.",
+        )
+        return self._start
+
+    def _new_optimizer(self) -> torch.optim.Optimizer:
+        rate = self._stages[self._at.stage].learning_rate
+        parameters = self._network.parameters()
+        return torch.optim.AdamW(parameters, lr=rate, weight_decay=self._settings.weight_decay, fused=True)
+
+    # -- validation and messages ---------------------------------------------------------------------
+
+    def _validate(self) -> bool:
+        """Measure the weights; keep them if they are the best so far."""
+        if self._validator is None:
+            return False
+        at = self._at
+        reading = self._validator.read(self._network)
+        improved = reading.objective > at.best_objective
+        if improved:
+            at.best_objective, at.best_step, at.since_best = reading.objective, at.step, 0
+            self._best = self._weights()
+        self._tell("validation", reading, improved=improved)
+        return improved
+
+    def _tell(self, kind: Any, reading: Reading | None = None, *, improved: bool = False) -> None:
+        at = self._at
+        stage = self._stages[min(at.stage, len(self._stages) - 1)]
+        finished = kind == "end" or at.stage >= len(self._stages)
+        left = 0 if finished else max(0, stage.max_steps - at.stage_step)
+        elapsed = self._elapsed()
+        measured = asdict(reading) if reading is not None else {}
+        measured.pop("collapsed", None)
+        message = Progress(
+            kind=kind,
+            method=self._method,
+            stage=stage.name,
+            epoch=at.epoch,
+            step=at.step,
+            max_steps=at.step + left,
+            seconds=elapsed,
+            eta_seconds=elapsed / at.step * left if at.step else None,
+            loss=float(np.mean(self._recent)) if self._recent else None,
+            improved=improved,
+            **measured,
+        )
+        if kind in ("validation", "epoch"):
+            self._recent.clear()
+        if kind == "validation":
+            self._history.append(message.to_dict())
+        for callback in self._callbacks:
+            callback(message)
+
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self._started
+
+    # -- interruption --------------------------------------------------------------------------------
+
+    def _weights(self) -> Weights:
+        return {name: tensor.detach().clone() for name, tensor in self._network.state_dict().items()}
+
+    def _save(self) -> None:
+        if self._checkpoint is None:
+            return
+        self._at.seconds = self._elapsed()
+        tensors = {f"network.{name}": tensor for name, tensor in self._weights().items()}
+        for part, weights in (("best", self._best), ("start", self._start)):
+            tensors |= {f"{part}.{name}": tensor.clone() for name, tensor in weights.items()}
+        for index, slots in self._optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": tensor for name, tensor in slots.items()}
+        if self._at.stage < len(self._stages):
+            loss = self._stages[self._at.stage].loss
+            tensors |= {f"loss.{name}": torch.from_numpy(np.array(array)) for name, array in loss.state().items()}
+        self._checkpoint.write(tensors, {"position": asdict(self._at), "history": self._history})
+
+    def _restore(self, tensors: dict[str, torch.Tensor], plain: dict[str, Any]) -> None:
+        position = dict(plain["position"])
+        if position["best_objective"] is None:
+            position["best_objective"] = -math.inf
+        self._at = _Position(**position)
+        self._history = plain["history"]
+        parts: dict[str, dict[str, torch.Tensor]] = {part: {} for part in _PARTS}
+        for name, tensor in tensors.items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
+        self._network.load_state_dict(parts["network"])
+        self._best, self._start = parts["best"], parts["start"]
+        if self._at.stage >= len(self._stages):
+            return
+        self._optimizer = self._new_optimizer()
+        slots: dict[int, dict[str, torch.Tensor]] = {}
+        for name, tensor in parts["optimizer"].items():
+            index, _, slot = name.partition(".")
+            slots.setdefault(int(index), {})[slot] = tensor
+        state = self._optimizer.state_dict()
+        self._optimizer.load_state_dict({**state, "state": slots})
+        self._stages[self._at.stage].loss.restore({name: t.numpy() for name, t in parts["loss"].items()})

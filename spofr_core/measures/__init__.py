@@ -1,0 +1,1 @@
+"""What is measured of a ranking or a policy, per query first."""

@@ -1,0 +1,144 @@
+"""`fair_policy` and `fair_policies`: the optimal policy within the bounds of a notion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spofr_core.data import RankingDataset
+from spofr_core.errors import DataError
+from spofr_core.fairness import Discount, Fairness
+from spofr_core.policy.policies import Policies
+from spofr_core.policy.policy import Policy
+from spofr_core.policy.programme import FloatArray, LinearConstraint, OnInfeasible, Programme, prepare
+from spofr_core.policy.solvers.solver import Solver, make_solver
+
+
+def fair_policy(
+    scores: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    fairness: Fairness,
+    *,
+    solver: str | Solver = "exact",
+    discount: Discount | Sequence[float] | FloatArray | None = None,
+    seed: int = 0,
+    on_infeasible: OnInfeasible = "raise",
+    constraints: Sequence[LinearConstraint] = (),
+) -> Policy:
+    """The policy of greatest utility scores' Pi w that keeps one list within the bounds of `fairness`.
+
+    Parameters
+    ----------
+    scores : (n,) float
+    groups : (n,) labels
+        Any labels; groups are named by their text.
+    fairness : Fairness
+    solver : {"exact", "glop"} or Solver
+        A solver object keeps what makes its next call faster.
+    discount : Discount or vector
+        `Discount()` is DCG, `Discount(cutoff=10)` DCG@10.
+    seed : int
+        Breaks ties between scores: the same seed, the same policy.
+    on_infeasible : {"raise", "relax"}
+        Raise `InfeasibleFairness` where no policy satisfies the bounds, or use the smallest feasible delta and say so.
+    constraints : sequence of LinearConstraint
+        Conditions of one's own, with solver="glop".
+    """
+    items = np.asarray(groups)
+    offsets = np.array([0, len(items) if items.ndim else 0])
+    lists = prepare(items, offsets, fairness, discount=discount, on_infeasible=on_infeasible)
+    chosen = make_solver(solver) if isinstance(solver, str) else solver
+    programme = Programme(lists, np.asarray(scores), seed, tuple(constraints))
+    return Policies(lists, programme.scores, chosen.solve(programme))[0]
+
+
+def fair_policies(
+    scores: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    offsets: npt.ArrayLike,
+    fairness: Fairness,
+    *,
+    solver: str | Solver = "exact",
+    discount: Discount | Sequence[float] | FloatArray | None = None,
+    seed: int = 0,
+    on_infeasible: OnInfeasible = "raise",
+    group_names: Sequence[str] | None = None,
+    query_ids: Sequence[Any] | npt.NDArray[Any] | None = None,
+    item_ids: npt.NDArray[Any] | None = None,
+    warm: Policies | None = None,
+) -> Policies:
+    """The optimal policies of a batch of lists.
+
+    Parameters
+    ----------
+    scores : (N,) float
+        Flat scores; list q is `offsets[q]:offsets[q + 1]`.
+    groups : (N,) labels
+        Any labels; with `group_names`, codes into it.
+    offsets : (Q + 1,) int
+    fairness, solver, discount, seed, on_infeasible
+        As for `fair_policy`. Relaxed lists are named in `Policies.relaxed`.
+    group_names : sequence of str, optional
+    query_ids, item_ids : optional
+        For messages and tables.
+    warm : Policies, optional
+        Policies of the same lists for other scores or another delta, to start from.
+    """
+    lists = prepare(
+        groups,
+        offsets,
+        fairness,
+        discount=discount,
+        group_names=group_names,
+        query_ids=query_ids,
+        on_infeasible=on_infeasible,
+    )
+    chosen = make_solver(solver) if isinstance(solver, str) else solver
+    programme = Programme(lists, np.asarray(scores), seed)
+    if item_ids is not None and len(item_ids) != lists.n_items:
+        raise DataError(f"There are {len(item_ids)} item ids for {lists.n_items} items; give one per item.")
+    if warm is not None and not (
+        np.array_equal(warm.lists.offsets, lists.offsets) and np.array_equal(warm.lists.codes, lists.codes)
+    ):
+        raise DataError("'warm' holds policies of other lists; it must have the same offsets and groups.")
+    solution = chosen.solve(programme, warm=None if warm is None else warm.solution)
+    return Policies(lists, programme.scores, solution, None if item_ids is None else np.asarray(item_ids))
+
+
+def repair(
+    data: RankingDataset,
+    fairness: Fairness,
+    *,
+    solver: str | Solver = "exact",
+    discount: Discount | Sequence[float] | FloatArray | None = None,
+    seed: int = 0,
+    on_infeasible: OnInfeasible = "raise",
+) -> Policies:
+    """The optimal policies of a dataset's lists for its own scores.
+
+    Raises
+    ------
+    DataError
+        When the dataset has no scores.
+    """
+    if data.score is None:
+        raise DataError(
+            "This dataset has no score to rank by; map a score or rank column, or use data.with_scores(scores).",
+            column="score",
+        )
+    return fair_policies(
+        data.score,
+        data.groups,
+        data.offsets,
+        fairness,
+        solver=solver,
+        discount=discount,
+        seed=seed,
+        on_infeasible=on_infeasible,
+        group_names=data.group_names,
+        query_ids=data.query_ids,
+        item_ids=data.item_ids,
+    )

@@ -1,0 +1,57 @@
+"""`verify_file`: policies from a file against a dataset."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from pathlib import Path
+
+from spofr_core.data import RankingDataset
+from spofr_core.errors import DataError
+from spofr_core.fairness import Fairness
+from spofr_core.policy.optimal import repair
+from spofr_core.policy.policies import Policies
+from spofr_core.policy.policy_table import read_table
+from spofr_core.policy.proof.certificate import read_certificates
+from spofr_core.policy.proof.verification import Verification, verify
+
+
+def verify_file(
+    path: str | Path,
+    data: RankingDataset,
+    fairness: Fairness,
+    *,
+    optimal: bool = True,
+    allow_relaxed: bool = False,
+) -> Verification:
+    """Verify a table of policies (.parquet, .csv) or certificates (.jsonl) against the lists of `data`.
+
+    A table holds no multipliers, so for a bound on the utility some are computed here. Nothing is trusted by that: any
+    multipliers give a true bound, and the bound itself comes from an assignment problem per query.
+
+    Parameters
+    ----------
+    optimal : bool
+        Whether the largest utility within the bounds is asked for, or delta alone. Certificates always state both.
+    """
+    if data.score is None:
+        raise DataError("Policies are verified against scores, and this dataset has none; map a score column.")
+    check = partial(
+        verify,
+        scores=data.score,
+        groups=data.groups,
+        fairness=fairness,
+        offsets=data.offsets,
+        group_names=data.group_names,
+        query_ids=data.query_ids,
+        allow_relaxed=allow_relaxed,
+    )
+    if Path(path).suffix in (".jsonl", ".json"):
+        return check(read_certificates(path))
+    policies = Policies.from_frame(read_table(path), data, fairness)
+    if optimal:
+        best = repair(data, fairness, on_infeasible="relax")
+        policies = dataclasses.replace(
+            policies, solution=dataclasses.replace(policies.solution, multipliers=best.solution.multipliers)
+        )
+    return check(policies)

@@ -1,0 +1,68 @@
+"""What readers see when a policy is drawn from: a lottery is fair in expectation, a drawn ranking need not be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spofr_core.fairness import Composition, Fairness
+from spofr_core.policy import Policy
+
+TOLERANCE = 1e-9
+PERIODS = 4000
+"""Simulated periods for more than one impression; a single impression is computed exactly."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Largest violation of what was shown over a period, and how likely each value is."""
+
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    expected: float
+    exact: bool
+
+    def beyond(self, delta: float) -> float:
+        """Probability that a period's largest violation exceeds delta."""
+        return float(self.weights[self.values > delta + TOLERANCE].sum())
+
+
+def sampled_violations(policy: Policy, fairness: Fairness, impressions: int, *, seed: int = 0) -> Sampled:
+    """Largest violation of the mean exposure over a number of impressions, each a ranking drawn from the policy.
+
+    With one impression the distribution is that of the lottery itself, exactly; with more, it is simulated: the
+    counts of the rankings over a period are multinomial.
+    """
+    names = tuple(dict.fromkeys(policy.groups))
+    codes = np.array([names.index(group) for group in policy.groups], dtype=np.int32)
+    n = len(codes)
+    composition = Composition.of(codes, np.array([0, n], dtype=np.int64), names)
+    settings = fairness if not isinstance(fairness.delta, dict) else fairness.with_delta(0.0)
+    terms = settings.terms(composition)
+    exposure = _group_exposures(policy, settings.position_bias.vector(n), codes, composition.sizes[0])
+
+    def largest(means: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.abs(terms.scale * means - terms.target).max(axis=1))
+
+    expected = float(largest(policy.probabilities[None, :] @ exposure)[0])
+    if impressions == 1:
+        return Sampled(largest(exposure), np.asarray(policy.probabilities), expected, exact=True)
+    counts = np.random.default_rng(seed).multinomial(impressions, _normalised(policy.probabilities), size=PERIODS)
+    values = largest(counts @ exposure / impressions)
+    return Sampled(values, np.full(PERIODS, 1 / PERIODS), expected, exact=False)
+
+
+def _group_exposures(
+    policy: Policy, vector: NDArray[np.float64], codes: NDArray[np.int32], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """(m, G): mean exposure of each group under each ranking of the lottery."""
+    return np.array(
+        [np.bincount(codes[ranking], weights=vector, minlength=len(sizes)) / sizes for ranking in policy.rankings]
+    )
+
+
+def _normalised(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """numpy refuses probabilities whose sum exceeds 1 by a rounding error."""
+    return np.asarray(probabilities / probabilities.sum())

@@ -1,0 +1,1 @@
+"""What solves the programme: the exact solver with its kernels, and GLOP, behind one protocol."""
