@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("data", "fairness", "policy", "measures", "learning", "evaluation", "reporting", "experiments", "cli")
-FOUNDATIONS = {"errors", "config", "files", "lazy", "browser"}
+FOUNDATIONS = {"errors", "config", "files", "lazy", "browser", "registry"}
 UPWARD = {("spofr_core/evaluation/audit.py", "reporting")}
 """AuditResult.to_html hands itself to reporting when it is called."""
 
