@@ -9,11 +9,8 @@ import streamlit as st
 from dashboard.navigation import pages
 from dashboard.session.choices import read_address, write_address
 from dashboard.session.solver_warmup import solver
-from dashboard.session.sources import loaded
-from dashboard.session.visitor import remember_visitor
-from dashboard.widgets.elements import explain_errors, opening
-from dashboard.widgets.job_tray import tray
-from dashboard.widgets.sidebar import settle, sidebar
+from dashboard.widgets.controls import controls
+from dashboard.widgets.elements import opening
 
 ICON = Path(__file__).parent / "assets" / "icon.svg"
 
@@ -34,17 +31,6 @@ def main() -> None:
         # Back from the first view of a page to the empty address before it: that is no view, so go on to the last one.
         # A slow browser may get there on its own before this arrives, hence the condition.
         st.html("<script>if (!location.search) history.back()</script>", unsafe_allow_javascript=True)
-
-
-@explain_errors
-def controls() -> None:
-    """The sidebar, after the choices have been brought in line with the data."""
-    source = loaded()
-    settle(source)
-    sidebar(source)
-    with st.sidebar:
-        tray()
-        remember_visitor()
 
 
 main()

@@ -23,20 +23,7 @@ def _script(name: str) -> None:
 
     from dashboard.navigation import pages
     from dashboard.session.choices import write_address
-    from dashboard.session.sources import loaded
-    from dashboard.session.visitor import remember_visitor
-    from dashboard.widgets.elements import explain_errors
-    from dashboard.widgets.job_tray import tray
-    from dashboard.widgets.sidebar import settle, sidebar
-
-    @explain_errors
-    def controls() -> None:
-        source = loaded()
-        settle(source)
-        sidebar(source)
-        with st.sidebar:
-            tray()
-            remember_visitor()
+    from dashboard.widgets.controls import controls
 
     st.navigation(pages(), position="hidden")  # so that a page may send the reader to another one
     controls()

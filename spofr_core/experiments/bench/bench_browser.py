@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from spofr_core.browser import find_browser
+from spofr_core.browser import ARGUMENTS, find_browser
 from spofr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,15 +26,6 @@ ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 90.0
 """Seconds until a server or a page is given up."""
 WINDOW = {"width": 1440, "height": 1000}
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 class Server:
