@@ -1,20 +1,48 @@
 """Scorers learned from features and labels: SPOFR and its rivals behind one estimator protocol."""
 
-from spofr_core.learning.callbacks import JsonLines, ProgressBar
-from spofr_core.learning.estimator import Estimator, Learned
-from spofr_core.learning.events import Callback, FitReport, Progress, StopTraining
-from spofr_core.learning.losses.plackett_luce import PlackettLucePolicies
-from spofr_core.learning.methods.baselines import Unfair, UnfairSettings, Uniform
-from spofr_core.learning.methods.deltr import DELTR, DELTRSettings
-from spofr_core.learning.methods.fultr import FULTR, FULTRSettings
-from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
-from spofr_core.learning.methods.predict_then_optimize import PredictThenOptimize, PredictThenOptimizeSettings
-from spofr_core.learning.methods.registry import METHODS, load_model, make_estimator, method_named
-from spofr_core.learning.methods.sorted_by_score import SortedPolicies
-from spofr_core.learning.methods.spofr import SPOFR, SPOFRSettings
-from spofr_core.learning.onnx_export import export_onnx
-from spofr_core.learning.problems import CollapsedScores, LearningWarning, TrainingDiverged
-from spofr_core.learning.training_settings import TrainingSettings
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spofr_core.lazy import lazy_names
+from spofr_core.learning.methods import METHODS, Method
+
+if TYPE_CHECKING:
+    from spofr_core.learning.callbacks import JsonLines, ProgressBar
+    from spofr_core.learning.estimator import Estimator, Learned
+    from spofr_core.learning.events import Callback, FitReport, Progress, StopTraining
+    from spofr_core.learning.losses.plackett_luce import PlackettLucePolicies
+    from spofr_core.learning.methods.deltr import DELTR, DELTRSettings
+    from spofr_core.learning.methods.fultr import FULTR, FULTRSettings
+    from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
+    from spofr_core.learning.methods.predict_then_optimize import PredictThenOptimize, PredictThenOptimizeSettings
+    from spofr_core.learning.methods.sorted_by_score import SortedPolicies
+    from spofr_core.learning.methods.spofr import SPOFR, SPOFRSettings
+    from spofr_core.learning.methods.unfair import Unfair, UnfairSettings
+    from spofr_core.learning.methods.uniform import Uniform
+    from spofr_core.learning.models import load_model, make_estimator, method_named
+    from spofr_core.learning.onnx_export import export_onnx
+    from spofr_core.learning.problems import CollapsedScores, LearningWarning, TrainingDiverged
+    from spofr_core.learning.training_settings import TrainingSettings
+
+_HOME = {
+    "callbacks": ("JsonLines", "ProgressBar"),
+    "estimator": ("Estimator", "Learned"),
+    "events": ("Callback", "FitReport", "Progress", "StopTraining"),
+    "losses.plackett_luce": ("PlackettLucePolicies",),
+    "methods.deltr": ("DELTR", "DELTRSettings"),
+    "methods.fultr": ("FULTR", "FULTRSettings"),
+    "methods.guaranteed": ("ProgrammeEstimator",),
+    "methods.predict_then_optimize": ("PredictThenOptimize", "PredictThenOptimizeSettings"),
+    "methods.sorted_by_score": ("SortedPolicies",),
+    "methods.spofr": ("SPOFR", "SPOFRSettings"),
+    "methods.unfair": ("Unfair", "UnfairSettings"),
+    "methods.uniform": ("Uniform",),
+    "models": ("load_model", "make_estimator", "method_named"),
+    "onnx_export": ("export_onnx",),
+    "problems": ("CollapsedScores", "LearningWarning", "TrainingDiverged"),
+    "training_settings": ("TrainingSettings",),
+}
 
 __all__ = [
     "DELTR",
@@ -30,6 +58,7 @@ __all__ = [
     "JsonLines",
     "Learned",
     "LearningWarning",
+    "Method",
     "PlackettLucePolicies",
     "PredictThenOptimize",
     "PredictThenOptimizeSettings",
@@ -49,3 +78,6 @@ __all__ = [
     "make_estimator",
     "method_named",
 ]
+
+
+__getattr__ = lazy_names(__name__, _HOME)  # the names of the methods do not wait for torch

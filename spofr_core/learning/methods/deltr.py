@@ -14,6 +14,7 @@ from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.lists import Batch, Lists
 from spofr_core.learning.losses.relevance import ListNet, Loss
 from spofr_core.learning.losses.through_programme import RowsOfBatch
+from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.guaranteed import list_softmax
 from spofr_core.learning.methods.sorted_by_score import SortedEstimator
 from spofr_core.learning.trainer import Stage
@@ -123,3 +124,16 @@ def _list_mean(values: FloatArray, mask: NDArray[np.bool_], offsets: NDArray[np.
     total = np.add.reduceat(np.where(mask, values, 0.0), offsets[:-1])
     count = np.add.reduceat(mask.astype(np.float64), offsets[:-1])
     return np.asarray(np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0))
+
+
+METHODS.register(
+    Method(
+        name="deltr",
+        title="DELTR",
+        about="DELTR learns scores with a penalty on the exposure gap of one group: it promises nothing for a query.",
+        colour="#8a5bb5",
+        shape="diamond",
+        steered_by="penalty",
+        estimator=DELTR,
+    )
+)

@@ -16,6 +16,7 @@ from spofr_core.learning.lists import Batch, Lists
 from spofr_core.learning.losses.plackett_luce import PlackettLucePolicies, reinforce
 from spofr_core.learning.losses.relevance import DirectLoss, State
 from spofr_core.learning.losses.through_programme import RowsOfBatch
+from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.trainer import Stage
 from spofr_core.learning.training_settings import TrainingSettings
 from spofr_core.learning.validation import Penalty
@@ -243,3 +244,16 @@ def top_one_entropy(scores: FloatArray, offsets: NDArray[np.int64]) -> tuple[flo
     log_p = shifted - np.repeat(np.log(totals), lengths)
     entropy = -np.add.reduceat(p * log_p, offsets[:-1])
     return float(entropy.sum()), np.asarray(-p * (log_p + np.repeat(entropy, lengths)))
+
+
+METHODS.register(
+    Method(
+        name="fultr",
+        title="FULTR",
+        about="FULTR learns a lottery with a penalty on unequal exposure on average: it promises nothing for a query.",
+        colour="#2f8f5b",
+        shape="triangle-up",
+        steered_by="penalty",
+        estimator=FULTR,
+    )
+)

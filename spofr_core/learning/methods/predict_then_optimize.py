@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from spofr_core.learning.links import Probabilities
 from spofr_core.learning.lists import Lists
 from spofr_core.learning.losses.relevance import ListNet, Logistic
+from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.guaranteed import ProgrammeEstimator, list_softmax
 from spofr_core.learning.trainer import Stage
 from spofr_core.learning.training_settings import TrainingSettings
@@ -65,3 +66,17 @@ class PredictThenOptimize(ProgrammeEstimator):
         if self.settings.scorer == "logistic":
             return Probabilities().estimates(scores, offsets)
         return list_softmax(scores, offsets)
+
+
+METHODS.register(
+    Method(
+        name="pto",
+        title="predict, then optimise",
+        about="Predict, then optimise learns the relevance first and is re-ranked exactly: it holds delta as well.",
+        colour="#d07c1f",
+        shape="square",
+        steered_by="delta",
+        guaranteed=True,
+        estimator=PredictThenOptimize,
+    )
+)

@@ -12,6 +12,7 @@ from spofr_core.learning.links import Link, ListShares, Probabilities, RawScores
 from spofr_core.learning.lists import Lists
 from spofr_core.learning.losses.relevance import ListNet, Logistic
 from spofr_core.learning.losses.through_programme import FenchelYoung, ProgrammeLoss, SPOPlus
+from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
 from spofr_core.learning.trainer import Stage
 from spofr_core.learning.training_settings import TrainingSettings
@@ -160,3 +161,17 @@ class SPOFR(ProgrammeEstimator):
 
     def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
         return self.settings.link.estimates(scores, offsets)
+
+
+METHODS.register(
+    Method(
+        name="spofr",
+        title="SPOFR",
+        about="SPOFR learns through the fair re-ranking itself and holds delta in every query.",
+        colour="#2678b8",
+        shape="circle",
+        steered_by="delta",
+        guaranteed=True,
+        estimator=SPOFR,
+    )
+)

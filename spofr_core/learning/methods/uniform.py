@@ -1,10 +1,10 @@
-"""The two ends of every comparison: the scorer without fairness, and the random ranking."""
+"""The random ranking: the other end of every comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -15,52 +15,12 @@ from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.estimator import Learned
 from spofr_core.learning.events import Callback
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.losses.relevance import ListNet, Logistic
+from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.sorted_by_score import SortedEstimator
 from spofr_core.learning.scorers.network import Scaler, build_network
 from spofr_core.learning.trainer import Outcome, Stage
-from spofr_core.learning.training_settings import TrainingSettings
 
 FloatArray = NDArray[np.float64]
-
-
-class UnfairSettings(TrainingSettings):
-    """Settings of `Unfair`.
-
-    Parameters
-    ----------
-    scorer : {"listnet", "logistic"}
-    weighting : {"labels", "lists"}
-        The loss of the scorer, as in `PredictThenOptimize`.
-    """
-
-    scorer: Literal["listnet", "logistic"] = "listnet"
-    weighting: Literal["labels", "lists"] = "labels"
-
-
-class Unfair(SortedEstimator):
-    """The scorer of `PredictThenOptimize`, sorted: what utility costs when nobody asks for fairness.
-
-    Parameters
-    ----------
-    fairness : Fairness, optional
-        Used for reports only.
-    discount : Discount, optional
-    **settings
-        See `UnfairSettings`.
-    """
-
-    method = "unfair"
-    settings_type = UnfairSettings
-    settings: UnfairSettings
-
-    def __init__(self, fairness: Fairness | None = None, *, discount: Discount | None = None, **settings: Any) -> None:
-        super().__init__(fairness or Fairness(delta=0.05), discount=discount, **settings)
-
-    def _stages(self, lists: Lists) -> list[Stage]:
-        if self.settings.scorer == "logistic":
-            return [self._stage("logistic", Logistic(), lists)]
-        return [self._stage("listnet", ListNet(per_list=self.settings.weighting == "lists"), self._teaching(lists))]
 
 
 class Uniform(SortedEstimator):
@@ -103,3 +63,16 @@ class Uniform(SortedEstimator):
 
     def _stages(self, lists: Lists) -> list[Stage]:
         return []
+
+
+METHODS.register(
+    Method(
+        name="uniform",
+        title="random ranking",
+        about="The random ranking.",
+        colour="#7d8896",
+        shape="cross",
+        role="baseline",
+        estimator=Uniform,
+    )
+)

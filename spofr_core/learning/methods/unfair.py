@@ -1,0 +1,65 @@
+"""The scorer without fairness: one end of every comparison."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from spofr_core.fairness import Discount, Fairness
+from spofr_core.learning.lists import Lists
+from spofr_core.learning.losses.relevance import ListNet, Logistic
+from spofr_core.learning.methods import METHODS, Method
+from spofr_core.learning.methods.sorted_by_score import SortedEstimator
+from spofr_core.learning.trainer import Stage
+from spofr_core.learning.training_settings import TrainingSettings
+
+
+class UnfairSettings(TrainingSettings):
+    """Settings of `Unfair`.
+
+    Parameters
+    ----------
+    scorer : {"listnet", "logistic"}
+    weighting : {"labels", "lists"}
+        The loss of the scorer, as in `PredictThenOptimize`.
+    """
+
+    scorer: Literal["listnet", "logistic"] = "listnet"
+    weighting: Literal["labels", "lists"] = "labels"
+
+
+class Unfair(SortedEstimator):
+    """The scorer of `PredictThenOptimize`, sorted: what utility costs when nobody asks for fairness.
+
+    Parameters
+    ----------
+    fairness : Fairness, optional
+        Used for reports only.
+    discount : Discount, optional
+    **settings
+        See `UnfairSettings`.
+    """
+
+    method = "unfair"
+    settings_type = UnfairSettings
+    settings: UnfairSettings
+
+    def __init__(self, fairness: Fairness | None = None, *, discount: Discount | None = None, **settings: Any) -> None:
+        super().__init__(fairness or Fairness(delta=0.05), discount=discount, **settings)
+
+    def _stages(self, lists: Lists) -> list[Stage]:
+        if self.settings.scorer == "logistic":
+            return [self._stage("logistic", Logistic(), lists)]
+        return [self._stage("listnet", ListNet(per_list=self.settings.weighting == "lists"), self._teaching(lists))]
+
+
+METHODS.register(
+    Method(
+        name="unfair",
+        title="sorted by score",
+        about="A scorer sorted without regard to groups.",
+        colour="#c8434b",
+        shape="x",
+        role="baseline",
+        estimator=Unfair,
+    )
+)
