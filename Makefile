@@ -3,40 +3,50 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+RUNTIME := $(VENV)/.runtime
+DEVELOPMENT := $(VENV)/.development
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 PORT ?= 8501
 
-.PHONY: run test install lint types screenshots clean
+.PHONY: run test install lint types wheel screenshots clean
 .DEFAULT_GOAL := run
 
-run: $(STAMP)
+run: $(RUNTIME)
 	$(BIN)/spofr dashboard --port $(PORT)
 
 test: lint types
 	$(BIN)/python tests/browser/ensure.py
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-lint: $(STAMP)
+lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(STAMP)
+types: $(DEVELOPMENT)
 	$(BIN)/mypy
 
-screenshots: $(STAMP)
+wheel: $(DEVELOPMENT)
+	rm -rf build
+	$(BIN)/python -m build --wheel --no-isolation
+
+screenshots: $(DEVELOPMENT)
 	$(BIN)/python tests/browser/screenshots.py
 
-install: $(STAMP)
+install: $(RUNTIME)
 
-# The stamp is newer than what it was made from, so nothing is installed twice.
-$(STAMP): requirements.txt pyproject.toml
+# A stamp is newer than what it was made from, so nothing is installed twice: `make run` needs the first, `make test` both.
+$(RUNTIME): requirements.txt pyproject.toml setup.py
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer was found; install one, or name it: make run PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Could not create $(VENV): on Debian and Ubuntu, install python3-venv."; exit 1; }
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements.txt
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --editable .
+	$(PIP) -r requirements.txt
+	$(PIP) --no-deps --editable .
 	@find spofr_core -name "*.nb[ci]" -delete # compiled kernels of an older checkout
 	@echo "Compiling the solver (once, about a minute)"; $(BIN)/python -m spofr_core.compile_kernels
 	@touch $@
 
+$(DEVELOPMENT): requirements-dev.txt $(RUNTIME)
+	$(PIP) -r requirements-dev.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info

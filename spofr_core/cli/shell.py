@@ -263,7 +263,7 @@ def dashboard(
 
     page = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
     if not page.exists():
-        raise ConfigError(f"The dashboard is not at {str(page)!r}; run it from a checkout of the project.")
+        raise ConfigError(f"The dashboard is not at {str(page)!r}: install the project again.")
     command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address", "127.0.0.1"]
     command += ["--server.port", str(port), "--server.headless", str(headless).lower()]
     typer.echo(f"The dashboard is on http://127.0.0.1:{port}; Ctrl+C ends it.")

@@ -44,7 +44,7 @@ def start(port: int, log: Path, app: Path = APP, *, home: Path | None = None) ->
     with log.open("ab") as output:
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=environment)
     try:
-        _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+        wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
     except BaseException:
         process.kill()
         raise
@@ -58,7 +58,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path, patience: float = 90.0) -> None:
+def wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path, patience: float = 90.0) -> None:
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         if process.poll() is not None:

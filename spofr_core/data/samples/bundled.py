@@ -98,14 +98,15 @@ def load_hiring(groups: int | str | Sequence[str] | None = None) -> RankingDatas
 
 
 def sample_path(name: str) -> Path:
-    """Path of a file in `sample_data`, which lies beside the package in a checkout."""
-    path = Path(__file__).resolve().parents[3] / "sample_data" / name
-    if not path.exists():
-        raise DataError(
-            f"The bundled file sample_data/{name} is missing beside the package. Samples come with a checkout of the "
-            "project (an editable install keeps them in reach), not with the package alone."
-        )
-    return path
+    """Path of a file in `sample_data`: inside the package if it was installed, beside it in a checkout."""
+    package = Path(__file__).resolve().parents[2]
+    for folder in (package, package.parent):
+        path = folder / "sample_data" / name
+        if path.exists():
+            return path
+    raise DataError(
+        f"The bundled file sample_data/{name} is missing, in {str(package)!r} and beside it: install the project again."
+    )
 
 
 def _mslr(
