@@ -11,6 +11,7 @@ from typing import Any, get_args
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from spofr_core.data import OPENING_SAMPLE
 from spofr_core.fairness import Notion, PositionBias
 
 _KEY = "choices"
@@ -27,7 +28,7 @@ class Choices:
     of the data); `sweep` the runs that the charts of many models show.
     """
 
-    data: str = "hiring"
+    data: str = OPENING_SAMPLE
     groups: str = ""
     delta: float = 0.05
     notion: Notion = "exposure"

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dashboard.session.sources import SAMPLES
+from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
 from spofr_core.experiments import RunConfig, SweepSpec, shared_runs
 
 MOST_RUNS = 2000
-_HIRING = {"gender": 2, "region": 4, "gender+region": 8}
-"""Groupings of the hiring sample by their number of groups, so that charts can put them side by side."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +69,23 @@ def sample_groups(names: list[str], sample: str) -> list[Any]:
     Raises
     ------
     ConfigError
-        When there is none, or two of them make two groups: charts tell runs apart by the number of groups.
+        When there is none, or two of them make as many groups: charts tell runs apart by the number of groups.
     """
     if not names:
         raise ConfigError("Groups: choose at least one grouping.")
-    pairs = [name for name in names if sample == "german-credit" and not name.isdigit()]
-    if len(pairs) > 1:
-        told = " and ".join(f"'{SAMPLES[sample].groups[name]}'" for name in pairs[:2])
-        raise ConfigError(f"{told} both make two groups and would be mixed up in the charts: train them one by one.")
-    if sample == "hiring":
-        return [_HIRING[name] for name in names]
-    return [int(name) if name.isdigit() else name for name in names]
+    chosen = SAMPLES[sample]
+    first: dict[int, str] = {}
+    for name in names:
+        count = chosen.group_count(name)
+        if first.setdefault(count, name) != name:
+            raise ConfigError(
+                f"'{chosen.groupings[first[count]]}' and '{chosen.groupings[name]}' both make {count} groups and would "
+                "be mixed up in the charts: train them one by one."
+            )
+    return [chosen.groups_of(name) for name in names]
 
 
 def shared_sample(root: Path, sample: str, lists: int) -> tuple[dict[str, Any], Path]:
     """The dataset of a bundled sample, and the store that everybody shares."""
-    given = {} if sample == "hiring" else {"lists": lists, "test_lists": lists}
+    given = {name: lists for name in ("lists", "test_lists") if name in SAMPLES[sample].options}
     return {"sample": sample, **given}, shared_runs(root)

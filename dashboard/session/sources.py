@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose
-from spofr_core.data import RankingDataset, load_sample, read_dataset, sample_path
+from spofr_core.data import OPENING_SAMPLE, SAMPLES, RankingDataset
 from spofr_core.errors import SpofrError
 
 UPLOAD = "upload"
@@ -20,43 +19,12 @@ _KEPT = "uploaded"
 
 
 @dataclass(frozen=True)
-class Sample:
-    """A bundled dataset: what it is, and the ways its items can be grouped (key to label, the first is the default)."""
-
-    title: str
-    about: str
-    groups: dict[str, str]
-    credit: str = ""
-
-
-SAMPLES: dict[str, Sample] = {
-    "hiring": Sample(
-        "Hiring searches (synthetic)",
-        "Job searches with 12 to 30 candidates each, ranked by a made-up model that is not fair. Nobody in it is real.",
-        {"gender": "Gender", "region": "Region", "gender+region": "Gender and region, crossed"},
-    ),
-    "german-credit": Sample(
-        "German Credit",
-        "Lists of 20 loan applicants, 2 of them good risks, ranked by a linear model that saw 1 % of the lists.",
-        {"purpose": "Purpose: radio or television, or other", "gender": "Gender", "age": "Age: up to 25, or older"}
-        | {str(k): f"{k} age groups" for k in range(3, 8)},
-        "Statlog (German Credit Data), H. Hofmann, UCI Machine Learning Repository, CC BY 4.0.",
-    ),
-    "mslr": Sample(
-        "Web search (MSLR-WEB)",
-        "Lists of 20 web pages of real queries, ranked by a linear model that saw 1 % of the lists.",
-        {str(k): f"{k} groups by page quality" for k in range(2, 8)},
-        "MSLR-WEB, T. Qin and T.-Y. Liu, Microsoft, CC BY 4.0.",
-    ),
-}
-
-
-@dataclass(frozen=True)
 class Loaded:
     """A dataset, what it is called, and the lines that load the same one.
 
-    `arguments` are those of the shell command, or None where no command reads the same rows; `learnable` reads the same
-    rows with their features, or is None where the data is a sample, whose features are at hand.
+    `arguments` are those of the shell command, or None where no command reads the same rows; `where` says from which
+    folder, if it matters; `learnable` reads the same rows with their features, or is None where the data is a sample,
+    whose features are at hand.
     """
 
     key: str
@@ -64,7 +32,7 @@ class Loaded:
     data: RankingDataset
     python: str
     arguments: tuple[str, ...] | None = None
-    options: dict[str, Any] = field(default_factory=dict)
+    where: str = ""
     learnable: Callable[[], RankingDataset] | None = None
 
     @property
@@ -101,7 +69,7 @@ def loaded_data() -> Loaded:
     if wanted == UPLOAD and _KEPT in st.session_state:
         return st.session_state[_KEPT]
     if wanted not in SAMPLES:
-        choose(data=next(iter(SAMPLES)))
+        choose(data=OPENING_SAMPLE)
         lost = (
             "an uploaded file, which only the session that uploaded it can see"
             if wanted == UPLOAD
@@ -111,8 +79,13 @@ def loaded_data() -> Loaded:
             f"The link speaks of {lost}. Here is a bundled sample instead.", icon=":material/info:", duration="infinite"
         )
         return loaded_data()
-    groups = SAMPLES[wanted].groups
+    groups = SAMPLES[wanted].groupings
     return load_bundled(wanted, choices().groups if choices().groups in groups else next(iter(groups)))
+
+
+def sample_names() -> list[str]:
+    """The bundled samples in the order in which pages offer them: the one that the dashboard opens on comes first."""
+    return sorted(SAMPLES, key=lambda name: name != OPENING_SAMPLE)
 
 
 def keep_upload(uploaded: Loaded) -> None:
@@ -124,17 +97,13 @@ def keep_upload(uploaded: Loaded) -> None:
 @st.cache_resource(max_entries=16, show_spinner="Loading the sample")
 def load_bundled(name: str, groups: str) -> Loaded:
     """A bundled sample with its items grouped in one of its ways."""
-    title = SAMPLES[name].title
-    if name == "hiring":
-        columns = groups.split("+")
-        roles = {"query": "search_id", "item": "candidate_id", "relevance": "relevance", "score": "score"}
-        data = read_dataset(sample_path("hiring.csv"), group=columns, **roles)
-        named = "".join(f", {role}={column!r}" for role, column in roles.items())
-        given = repr(columns[0] if len(columns) == 1 else columns)
-        python = f'data = read_dataset("sample_data/hiring.csv", group={given}{named})'
-        options = [part for column in columns for part in ("--group", column)]
-        options += [part for role, column in roles.items() for part in (f"--{role}", column)]
-        return Loaded(name, title, data, python, ("sample_data/hiring.csv", *options))
-    option = int(groups) if groups.isdigit() else groups
-    data = load_sample(name, groups=option, score="logging").test
-    return Loaded(name, title, data, f'data = load_sample("{name}", groups={option!r}, score="logging").test')
+    sample = SAMPLES[name]
+    recipe = sample.recipe(groups)
+    return Loaded(
+        name,
+        sample.title,
+        sample.audit_data(groups),
+        recipe.python,
+        recipe.arguments,
+        where="from the folder of the project" if recipe.in_checkout else "",
+    )

@@ -15,9 +15,8 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
-from dashboard.session.sources import SAMPLES
 from dashboard.session.visitor import visitor
-from spofr_core.data import sample_path
+from spofr_core.data import SAMPLES, sample_path
 from spofr_core.experiments import (
     RESULT_COLUMNS,
     RunRecord,
@@ -190,10 +189,13 @@ def data_label(dataset: dict[str, Any], groups: Any = None, data_seed: int = 0) 
             if dataset.get(name)]  # fmt: skip
     if dataset.get("lists") == dataset.get("test_lists"):
         more = more[:1]
-    if sample == "german-credit" and not isinstance(groups, str):
-        groups = "purpose" if groups is None else "age"  # Its numbers of groups are ages.
-    if groups is not None and not isinstance(groups, int):
-        more.append("by " + (groups if isinstance(groups, str) else " and ".join(groups)))
+    if sample in SAMPLES:
+        grouped_by = SAMPLES[sample].grouped_by(groups)
+    else:
+        grouped_by = (
+            "" if isinstance(groups, int | None) else groups if isinstance(groups, str) else " and ".join(groups)
+        )
+    more += [f"by {grouped_by}"] if grouped_by else []
     more += [f"split {data_seed}"] if data_seed else []
     return f"{named} ({', '.join(more)})" if more else str(named)
 

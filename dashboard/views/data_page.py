@@ -12,10 +12,10 @@ from dashboard.charts.dataset_charts import group_counts, list_lengths
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose, follow
-from dashboard.session.sources import SAMPLES, UPLOAD, Loaded, keep_upload, loaded
+from dashboard.session.sources import UPLOAD, Loaded, keep_upload, loaded, sample_names
 from dashboard.session.uploads import LIMITS, GroupWay, Mapping, read_upload
 from dashboard.widgets.elements import cards, chart, explain_errors, show_table
-from spofr_core.data import RankingDataset, TablePreview, preview_table, sample_path
+from spofr_core.data import SAMPLES, RankingDataset, TablePreview, preview_table, sample_path
 from spofr_core.errors import SpofrError
 from spofr_core.reporting import counted
 
@@ -47,7 +47,7 @@ def page() -> None:
 def _samples() -> None:
     st.subheader("A bundled sample", anchor=False)
     here = choices().data
-    names = list(SAMPLES)
+    names = sample_names()
     follow("data-sample", here if here in SAMPLES else None)
     st.radio(
         "Sample",
@@ -58,8 +58,8 @@ def _samples() -> None:
         label_visibility="collapsed",
         on_change=lambda: choose(data=st.session_state["data-sample"]),
     )
-    if here in SAMPLES and len(SAMPLES[here].groups) > 1:
-        groups = SAMPLES[here].groups
+    if here in SAMPLES and len(SAMPLES[here].groupings) > 1:
+        groups = SAMPLES[here].groupings
         current = choices().groups if choices().groups in groups else next(iter(groups))
         follow("data-groups", current, of=here)
         st.selectbox(

@@ -26,7 +26,7 @@ def page() -> None:
     _downloads(result, given)
     st.subheader("Find it again", anchor=False)
     if command:
-        st.caption("In a shell, from the folder of the project" if source.key in ("hiring",) else "In a shell")
+        st.caption(f"In a shell, {source.where}" if source.where else "In a shell")
         st.code(command, language="bash", wrap_lines=True)
     st.caption("In Python")
     st.code(python, language="python", wrap_lines=True)

@@ -14,7 +14,7 @@ from dashboard.jobs.job_board import workers
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose, follow
 from dashboard.session.plans import Plan, numbers, planned, sample_groups, shared_sample
-from dashboard.session.sources import SAMPLES, UPLOAD, Loaded, loaded_data
+from dashboard.session.sources import UPLOAD, Loaded, loaded_data
 from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, write_upload
 from dashboard.session.visible_runs import results_of, sweeps
 from dashboard.session.visitor import visitor
@@ -22,6 +22,7 @@ from dashboard.widgets.elements import explain_errors
 from dashboard.widgets.job_panel import job_panel
 from dashboard.widgets.job_tray import board
 from dashboard.widgets.sidebar import NOTIONS, notions_for
+from spofr_core.data import SAMPLES
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import RunConfig, RunStore, home, missing_runs
 from spofr_core.reporting import BASELINES, METHOD_NAMES, counted
@@ -141,7 +142,7 @@ def _groups(source: Loaded) -> list[str]:
     if source.key not in SAMPLES:
         st.multiselect("Groups", ["As in the file"], default=["As in the file"], disabled=True, key="train-groups-file")
         return []
-    offered = SAMPLES[source.key].groups
+    offered = SAMPLES[source.key].groupings
     current = choices().groups if choices().groups in offered else next(iter(offered))
     return st.multiselect(
         "Groups",
@@ -164,7 +165,7 @@ def _training(source: Loaded) -> dict[str, Any]:
         st.number_input(label, low, high, key=key, on_change=keep, **more)
 
     settings = st.expander("Training settings", key="train-settings", on_change="rerun")
-    drawn = source.key in SAMPLES and source.key != "hiring"
+    drawn = source.key in SAMPLES and "lists" in SAMPLES[source.key].options
     if settings.open:
         with settings:
             one, two, three = st.columns(3)

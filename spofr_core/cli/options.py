@@ -8,15 +8,14 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from spofr_core.data import RankingDataset, Splits, load_hiring, load_sample, read_dataset
+from spofr_core.data import SAMPLES, RankingDataset, Splits, load_sample, read_dataset
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness, PositionBias, group_merits
 
-SAMPLES = "german-credit, mslr or hiring"
 DEFAULT_DELTA = 0.05
 
 WorkersOption = Annotated[int, typer.Option(help="Processes on this machine; 1 works in this one.")]
@@ -32,7 +31,7 @@ class DataOptions:
     file: Annotated[
         Path | None, typer.Argument(help="CSV, TSV, Parquet (file or folder), LETOR or TREC run; also .gz.")
     ] = None
-    sample: Annotated[str | None, typer.Option(help=f"A bundled dataset instead of a file: {SAMPLES}.")] = None
+    sample: Annotated[str | None, typer.Option(help=f"A bundled dataset instead of a file: {SAMPLES.listed()}.")] = None
     query: Annotated[str | None, typer.Option(help="Column of query ids.")] = None
     item: Annotated[str | None, typer.Option(help="Column of item ids.")] = None
     group: Annotated[
@@ -59,7 +58,9 @@ class DataOptions:
     decimal: Annotated[str | None, typer.Option(help="Decimal sign of numbers, where it is not a point.")] = None
     qrels: Annotated[Path | None, typer.Option(help="TREC qrels with the relevance of a run.")] = None
     item_groups: Annotated[Path | None, typer.Option(help="Table item, group for a TREC run.")] = None
-    groups: Annotated[int | None, typer.Option(help="Number of groups of a bundled dataset.")] = None
+    groups: Annotated[
+        str | None, typer.Option(help="How a bundled dataset is grouped: a number of groups, or a name such as gender.")
+    ] = None
 
     @property
     def source(self) -> str:
@@ -75,22 +76,25 @@ class DataOptions:
         return self.file
 
     def read(self, **changes: Any) -> RankingDataset:
-        """The file; all of the hiring sample; or the test part of another sample, scored by its logging ranker."""
-        if self.sample == "hiring":
-            self._one_source()
-            return load_hiring(self.groups)
+        """The file, or what an audit of the sample opens on."""
         if self.sample is not None:
-            return self.splits(score="logging").test
+            self._one_source()
+            return SAMPLES[self.sample].audit_data(self._grouping)
         if self.file is None:
-            raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES}).")
+            raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES.listed()}).")
         return read_dataset(self.file, **(self.mapping() | changes))
 
-    def splits(self, *, seed: int = 0, score: Literal["logging"] | None = None) -> Splits:
+    def splits(self, *, seed: int = 0) -> Splits:
         """Train, validation and test parts of the sample, or of the file split by query."""
         self._one_source()
         if self.sample is not None:
-            return load_sample(self.sample, groups=self.groups, seed=seed, score=score)
+            return load_sample(self.sample, groups=SAMPLES[self.sample].groups_of(self._grouping), seed=seed)
         return self.read().split(seed=seed)
+
+    @property
+    def _grouping(self) -> str | None:
+        """As a text also where it comes from the file of a run, in which it may be a number."""
+        return None if self.groups is None else str(self.groups)
 
     def _one_source(self) -> None:
         if self.sample is not None and self.file is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from spofr_core.cli.options import SchedulerOption, WorkersOption
+from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ runs_app = typer.Typer(help="Look at the runs of a directory, and clear up.", no
 def sweep(
     out: OutOption,
     spec: Annotated[Path | None, typer.Argument(help="YAML file that describes the sweep.")] = None,
-    sample: Annotated[str | None, typer.Option(help="A bundled dataset: german-credit, mslr or hiring.")] = None,
+    sample: Annotated[str | None, typer.Option(help=f"A bundled dataset: {SAMPLES.listed()}.")] = None,
     file: Annotated[Path | None, typer.Option(help="A file with features and relevance instead of a sample.")] = None,
     methods: Annotated[str, typer.Option(help="Of spofr, pto, fultr, deltr, unfair, uniform.")] = METHODS,
     deltas: Annotated[str, typer.Option(help="For methods that can be asked for a delta.")] = DELTAS,

@@ -9,14 +9,16 @@ from spofr_core.data.partition import Part, PartitionedFolder, partition_folder
 from spofr_core.data.reading.assemble import NothingLeft
 from spofr_core.data.reading.preview import TablePreview, preview_table
 from spofr_core.data.reading.reader import read_dataset
-from spofr_core.data.samples.bundled import SAMPLES, load_hiring, load_sample, sample_path
+from spofr_core.data.samples import OPENING_SAMPLE, SAMPLES, Recipe, Sample
+from spofr_core.data.samples.bundled import load_sample, sample_path
 from spofr_core.data.samples.german_credit import german_credit_lists
-from spofr_core.data.samples.hiring import hiring_csv
+from spofr_core.data.samples.hiring import hiring_csv, load_hiring
 from spofr_core.data.samples.mslr import mslr_fold, mslr_lists
 from spofr_core.data.shared_features import SharedFeatures, share
 
 __all__ = [
     "IPS",
+    "OPENING_SAMPLE",
     "SAMPLES",
     "GroupSpec",
     "Limits",
@@ -25,6 +27,8 @@ __all__ = [
     "Part",
     "PartitionedFolder",
     "RankingDataset",
+    "Recipe",
+    "Sample",
     "SharedFeatures",
     "Splits",
     "TablePreview",

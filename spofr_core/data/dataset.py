@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -403,7 +403,11 @@ class Splits:
         def scaled(part: RankingDataset) -> RankingDataset:
             return part if part.features is None else part.replace(features=(part.features - center) / spread)
 
-        return Splits(train=scaled(self.train), validation=scaled(self.validation), test=scaled(self.test))
+        return self.map(scaled)
+
+    def map(self, change: Callable[[RankingDataset], RankingDataset]) -> Splits:
+        """The same change made to each part."""
+        return Splits(train=change(self.train), validation=change(self.validation), test=change(self.test))
 
     def __repr__(self) -> str:
         parts = (f"{name}={getattr(self, name)!r}" for name in ("train", "validation", "test"))

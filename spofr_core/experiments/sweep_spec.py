@@ -14,6 +14,7 @@ import yaml
 from pydantic import Field, field_validator, model_validator
 
 from spofr_core.config import StrictModel
+from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Notion, PositionBias
 from spofr_core.learning import METHODS, method_named
@@ -32,7 +33,7 @@ class DatasetSpec(StrictModel):
     Parameters
     ----------
     sample : str, optional
-        "german-credit", "mslr" or "hiring".
+        One of `SAMPLES`.
     file : str, optional
         Anything that `read_dataset` reads, with features and relevance; it is split by query, 60/20/20.
     columns : dict
@@ -54,7 +55,7 @@ class DatasetSpec(StrictModel):
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if (self.sample is None) == (self.file is None):
-            raise ValueError("name one source: 'sample' (german-credit, mslr, hiring) or 'file'.")
+            raise ValueError(f"name one source: 'sample' ({SAMPLES.listed()}) or 'file'.")
         if self.file is not None and (self.lists or self.test_lists or self.folder):
             raise ValueError("'lists', 'test_lists' and 'folder' are for samples; a file has its own lists.")
         if self.sample is not None and self.columns:

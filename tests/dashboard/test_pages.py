@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from dashboard.session.sources import SAMPLES, load_bundled
+from dashboard.session.sources import load_bundled
+from spofr_core.data import SAMPLES
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness, PositionBias, group_merits
 from spofr_core.policy import repair

@@ -6,9 +6,10 @@ so nobody of a training list is met again in a test list.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from spofr_core.config import checked_seed
 from spofr_core.data.dataset import RankingDataset, Splits
 from spofr_core.data.group_spec import Grouping, GroupSpec, Labels, group_by_labels, group_by_number
 from spofr_core.data.limits import Limits
+from spofr_core.data.samples import SAMPLES
+from spofr_core.data.samples.bundled import sample_path, with_logging_scores
+from spofr_core.data.samples.sample import Groups, Sample
 from spofr_core.data.shared_features import share
 from spofr_core.errors import ConfigError, DataError
 
@@ -220,3 +224,36 @@ def _draw_lists(
         for _ in range(lists)
     ]
     return np.concatenate(drawn)
+
+
+class GermanCredit(Sample):
+    """Loan applicants of the Statlog file, in lists."""
+
+    name = "german-credit"
+    title = "German Credit"
+    about = "Lists of 20 loan applicants, 2 of them good risks, ranked by a linear model that saw 1 % of the lists."
+    credit = "Statlog (German Credit Data), H. Hofmann, UCI Machine Learning Repository, CC BY 4.0."
+    groupings: ClassVar[Mapping[str, str]] = {
+        "purpose": "Purpose: radio or television, or other",
+        "gender": "Gender",
+        "age": "Age: up to 25, or older",
+    } | {str(k): f"{k} age groups" for k in range(3, 8)}
+    options = frozenset({"lists", "test_lists", "mask_group", "score"})
+
+    def load(
+        self, *, groups: Groups | None = None, seed: int = 0, lists: int = 500, score: str | None = None, **options: Any
+    ) -> Splits:
+        """See `german_credit_lists`."""
+        chosen = cast(Any, "purpose" if groups is None else groups)
+        path = sample_path("german_credit/german.data")
+        splits = german_credit_lists(path, groups=chosen, lists=lists, seed=seed, **options)
+        return with_logging_scores(splits, score, seed)
+
+    def grouped_by(self, groups: Groups | None) -> str:
+        """Numbers of groups are cut from the age."""
+        if groups is None:
+            return "purpose"
+        return "age" if isinstance(groups, int) else super().grouped_by(groups)
+
+
+SAMPLES.register(GermanCredit())

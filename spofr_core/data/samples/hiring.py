@@ -8,9 +8,18 @@ and others do not.
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+
+from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.reading.reader import read_dataset
+from spofr_core.data.samples import SAMPLES
+from spofr_core.data.samples.bundled import sample_path
+from spofr_core.data.samples.sample import Groups, Recipe, Sample
+from spofr_core.errors import ConfigError
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,6 +30,9 @@ COLUMNS = (
 FEATURES = COLUMNS[4:12]
 REGIONS = ("north", "south", "east", "west")
 _REGION_SHARES = (0.4, 0.3, 0.2, 0.1)
+_FILE = "hiring.csv"
+_ROLES: dict[str, Any] = {"query": "search_id", "item": "candidate_id", "relevance": "relevance", "score": "score"}
+_GROUPS: dict[int, tuple[str, ...]] = {2: ("gender",), 4: ("region",), 8: ("gender", "region")}
 
 
 def hiring_csv(*, searches: int = 500, seed: int = 2022) -> str:
@@ -70,3 +82,58 @@ def _search(n: int, rng: np.random.Generator) -> list[str]:
 def _normal(n: int, rng: np.random.Generator) -> FloatArray:
     """Nearly normal numbers: the sum of twelve uniform ones, less six."""
     return np.asarray(rng.random((12, n)).sum(axis=0) - 6.0)
+
+
+def load_hiring(groups: Groups | None = None) -> RankingDataset:
+    """The synthetic hiring market in one piece: features, relevance and score."""
+    data = read_dataset(sample_path(_FILE), group=_columns(groups), features=FEATURES, **_ROLES)
+    return data.with_notes("Hiring is synthetic: nobody in it is real.")
+
+
+def _columns(groups: Groups | None) -> list[str]:
+    if isinstance(groups, int):
+        if groups not in _GROUPS:
+            raise ConfigError(f"'hiring' has 2 (gender), 4 (region) or 8 (both crossed) groups, got {groups}.")
+        return list(_GROUPS[groups])
+    return ["gender"] if groups is None else [groups] if isinstance(groups, str) else list(groups)
+
+
+class Hiring(Sample):
+    """The market, with the score of its unfair ranker."""
+
+    name = "hiring"
+    title = "Hiring searches (synthetic)"
+    about = (
+        "Job searches with 12 to 30 candidates each, ranked by a made-up model that is not fair. Nobody in it is real."
+    )
+    groupings: ClassVar[Mapping[str, str]] = {
+        "gender": "Gender",
+        "region": "Region",
+        "gender+region": "Gender and region, crossed",
+    }
+
+    def load(self, *, groups: Groups | None = None, seed: int = 0, **options: Any) -> Splits:
+        """Split by query, with standardised features."""
+        return load_hiring(groups).split(train=0.6, validation=0.2, seed=seed).standardized()
+
+    def groups_of(self, grouping: str | None) -> Groups | None:
+        """By the number of groups, so that charts can put them side by side."""
+        by_name: dict[str | None, int] = {"+".join(columns): count for count, columns in _GROUPS.items()}
+        return by_name.get(grouping) or super().groups_of(grouping)
+
+    def audit_data(self, grouping: str | None = None) -> RankingDataset:
+        """All searches, ranked by the score in the file."""
+        return read_dataset(sample_path(_FILE), group=_columns(self.groups_of(grouping)), **_ROLES)
+
+    def recipe(self, grouping: str | None = None) -> Recipe:
+        """The file itself, with its columns named."""
+        columns = _columns(self.groups_of(grouping))
+        path = f"sample_data/{_FILE}"
+        roles = "".join(f", {role}={column!r}" for role, column in _ROLES.items())
+        options = [part for column in columns for part in ("--group", column)]
+        options += [part for role, column in _ROLES.items() for part in (f"--{role}", column)]
+        chosen = columns[0] if len(columns) == 1 else columns
+        return Recipe(f'data = read_dataset("{path}", group={chosen!r}{roles})', (path, *options), in_checkout=True)
+
+
+SAMPLES.register(Hiring())

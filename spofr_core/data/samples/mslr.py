@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,9 @@ from spofr_core.data.formats.source import open_raw
 from spofr_core.data.group_spec import GroupSpec, group_by_number
 from spofr_core.data.limits import Limits
 from spofr_core.data.rows import offsets_of, rows_of
+from spofr_core.data.samples import SAMPLES
+from spofr_core.data.samples.bundled import sample_path, with_logging_scores
+from spofr_core.data.samples.sample import Groups, Sample
 from spofr_core.data.shared_features import share
 from spofr_core.errors import ConfigError, DataError
 
@@ -218,3 +223,42 @@ def _part_notes(pages: Pages) -> tuple[str, ...]:
         f"{len(pages.query_ids):,} queries are in this part; {pages.dropped:,} queries of its file have no relevant "
         "page and were dropped.",
     )
+
+
+class Mslr(Sample):
+    """Web pages of a chunk of MSLR-WEB, in lists; or those of a Fold folder of one's own."""
+
+    name = "mslr"
+    title = "Web search (MSLR-WEB)"
+    about = "Lists of 20 web pages of real queries, ranked by a linear model that saw 1 % of the lists."
+    credit = "MSLR-WEB, T. Qin and T.-Y. Liu, Microsoft, CC BY 4.0."
+    groupings: ClassVar[Mapping[str, str]] = {str(k): f"{k} groups by page quality" for k in range(2, 8)}
+    options = frozenset({"lists", "test_lists", "mask_group", "score", "folder"})
+
+    def load(
+        self,
+        *,
+        groups: Groups | None = None,
+        seed: int = 0,
+        score: str | None = None,
+        folder: str | Path | None = None,
+        **options: Any,
+    ) -> Splits:
+        """See `mslr_lists` and `mslr_fold`."""
+        count = 2 if groups is None else groups
+        if not isinstance(count, int):
+            raise ConfigError(f"'groups' of MSLR is a number of groups, got {groups!r}.")
+        if folder is not None:
+            splits = mslr_fold(folder, groups=count, seed=seed, **options)
+        else:
+            splits = _bundled_chunk(groups=count, seed=seed, **options)
+        return with_logging_scores(splits, score, seed)
+
+
+def _bundled_chunk(*, lists: int = 500, **options: Any) -> Splits:
+    train, test = (sample_path(f"mslr/msn1.fold1.{part}.5k.txt.gz") for part in ("train", "test"))
+    note = "The bundled files are the first 5,000 lines of their fold, so the last query of each is cut short."
+    return mslr_lists(train, None, test, lists=lists, **options).map(lambda part: part.with_notes(note))
+
+
+SAMPLES.register(Mslr())

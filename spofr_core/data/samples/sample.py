@@ -1,0 +1,91 @@
+"""What a bundled dataset says about itself, and how it is loaded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from spofr_core.data.dataset import RankingDataset, Splits
+
+Groups = int | str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to get the same data without the dashboard.
+
+    Attributes
+    ----------
+    python : str
+        The line that makes `data`.
+    arguments : tuple of str or None
+        Those of a shell command; None where no command reads the same rows.
+    in_checkout : bool
+        Whether the arguments name files as they are seen from the folder of the project.
+    """
+
+    python: str
+    arguments: tuple[str, ...] | None = None
+    in_checkout: bool = False
+
+
+class Sample(ABC):
+    """A bundled dataset. Register an instance in `SAMPLES`, and shell, sidebar and pages offer it.
+
+    Attributes
+    ----------
+    name : str
+        As in ``load_sample(name)`` and ``--sample name``.
+    title, about, credit : str
+        Headline, a sentence or two, and who is to be thanked (may be empty).
+    groupings : mapping of str to str
+        Ways to group the items: key to label, the first is the default.
+    options : frozenset of str
+        Which of "lists", "test_lists", "mask_group", "score" and "folder" `load` takes. "score" means that the data
+        has no score of its own, and that of a logging ranker can be asked for.
+    """
+
+    name: str
+    title: str
+    about: str
+    credit: str = ""
+    groupings: ClassVar[Mapping[str, str]]
+    options: frozenset[str] = frozenset()
+
+    @abstractmethod
+    def load(self, *, groups: Groups | None = None, seed: int = 0, **options: Any) -> Splits:
+        """Train, validation and test part; the options are those in `options`."""
+
+    def groups_of(self, grouping: str | None) -> Groups | None:
+        """A grouping, as a page or the shell names it, as `load` takes it: "3" is the number."""
+        return int(grouping) if grouping is not None and grouping.isdecimal() else grouping
+
+    def group_count(self, grouping: str) -> int:
+        """How many groups a grouping makes: its number, or two. Charts tell runs apart by it."""
+        groups = self.groups_of(grouping)
+        return groups if isinstance(groups, int) else 2
+
+    def grouped_by(self, groups: Groups | None) -> str:
+        """What the groups are made from, for the name of the data in charts; empty where the number says it all."""
+        if groups is None or isinstance(groups, int):
+            return ""
+        return groups if isinstance(groups, str) else " and ".join(groups)
+
+    def audit_data(self, grouping: str | None = None) -> RankingDataset:
+        """What an audit opens on: the test part, with the scores of the logging ranker where it has none."""
+        return self.load(groups=self.groups_of(grouping), **self._scored()).test
+
+    def recipe(self, grouping: str | None = None) -> Recipe:
+        """How to get `audit_data` in Python and in a shell."""
+        groups = self.groups_of(grouping)
+        given = "" if groups is None else f", groups={groups!r}"
+        given += "".join(f', {name}="{value}"' for name, value in self._scored().items())
+        return Recipe(
+            f'data = load_sample("{self.name}"{given}).test',
+            ("--sample", self.name, *(() if grouping is None else ("--groups", grouping))),
+        )
+
+    def _scored(self) -> dict[str, Any]:
+        return {"score": "logging"} if "score" in self.options else {}
