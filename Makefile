@@ -41,7 +41,7 @@ $(RUNTIME): requirements.txt pyproject.toml setup.py
 	$(PIP) -r requirements.txt
 	$(PIP) --no-deps --editable .
 	@find spofr_core -name "*.nb[ci]" -delete # compiled kernels of an older checkout
-	@echo "Compiling the solver (once, about a minute)"; $(BIN)/python -m spofr_core.compile_kernels
+	@echo "Compiling the solver (once, about a minute)"; $(BIN)/python -m spofr_core.cli.compile_kernels
 	@touch $@
 
 $(DEVELOPMENT): requirements-dev.txt $(RUNTIME)

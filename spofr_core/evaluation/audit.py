@@ -151,6 +151,13 @@ def audit(
     ------
     DataError
         When there is neither a score nor policies, or the policies are of other lists.
+
+    Examples
+    --------
+    >>> from spofr_core import Fairness, load_sample
+    >>> result = audit(load_sample("hiring").test, Fairness(delta=0.05))
+    >>> {name: result.summary["queries"][name] for name in ("total", "fair")}
+    {'total': 100, 'fair': 68}
     """
     if not isinstance(data, RankingDataset):
         raise DataError(

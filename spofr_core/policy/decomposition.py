@@ -50,6 +50,12 @@ def decompose(matrix: npt.ArrayLike) -> Decomposition:
     ------
     DataError
         When the matrix is not square, or an entry, a row or a column is not that of a doubly stochastic matrix.
+
+    Examples
+    --------
+    >>> lottery = decompose([[0.75, 0.25], [0.25, 0.75]])
+    >>> lottery.rankings.tolist(), lottery.probabilities.tolist()
+    ([[0, 1], [1, 0]], [0.75, 0.25])
     """
     given = _checked(matrix)
     n = len(given)

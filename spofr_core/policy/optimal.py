@@ -46,6 +46,16 @@ def fair_policy(
         Raise `InfeasibleFairness` where no policy satisfies the bounds, or use the smallest feasible delta and say so.
     constraints : sequence of LinearConstraint
         Conditions of one's own, with solver="glop".
+
+    Examples
+    --------
+    A lottery over two rankings, items from the top down: in one of six, both items of b come before the second of a.
+
+    >>> policy = fair_policy([0.9, 0.8, 0.4, 0.1], ["a", "a", "b", "b"], Fairness(delta=0.05))
+    >>> policy.rankings.tolist(), policy.probabilities.round(3).tolist()
+    ([[0, 2, 1, 3], [0, 2, 3, 1]], [0.833, 0.167])
+    >>> {group: round(violation, 3) for group, violation in policy.violations.items()}
+    {'a': 0.05, 'b': -0.05}
     """
     items = np.asarray(groups)
     offsets = np.array([0, len(items) if items.ndim else 0])

@@ -111,7 +111,10 @@ def read_dataset(
 
     Examples
     --------
-    >>> data = read_dataset("shown.csv", query="qid", item="doc", group="sex", score="model_score")  # doctest: +SKIP
+    >>> import pandas as pd
+    >>> shown = pd.DataFrame({"qid": [1, 1, 2, 2], "sex": ["f", "m", "f", "m"], "model_score": [0.2, 0.9, 0.4, 0.3]})
+    >>> read_dataset(shown, query="qid", group="sex", score="model_score")  # or the path of a file
+    RankingDataset(2 queries, 4 items, groups ['f', 'm'], score)
     """
     limits = limits or Limits()
     roles = {"query": query, "item": item, "relevance": relevance, "score": score, "rank": rank}

@@ -124,9 +124,12 @@ class SPOFR(ProgrammeEstimator):
 
     Examples
     --------
-    >>> model = SPOFR(Fairness(delta=0.05), seed=0).fit(train, validation)  # doctest: +SKIP
-    >>> model.policies(test)  # doctest: +SKIP
-    >>> model.policies(test, Fairness(delta=0.01))  # the same scorer, a stricter delta  # doctest: +SKIP
+    >>> from spofr_core import Fairness, load_sample
+    >>> splits = load_sample("german-credit", lists=40)
+    >>> model = SPOFR(Fairness(delta=0.05), max_epochs=2).fit(splits.train, splits.validation)
+    >>> stricter = model.policies(splits.test, Fairness(delta=0.01))  # the same scorer at another delta
+    >>> max(abs(violation) for violation in stricter[0].violations.values()) < 0.01 + 1e-9
+    True
     """
 
     method = "spofr"
