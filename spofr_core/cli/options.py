@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -18,9 +19,11 @@ from spofr_core.fairness import Fairness, PositionBias, group_merits
 
 DEFAULT_DELTA = 0.05
 
-WorkersOption = Annotated[int, typer.Option(help="Processes on this machine; 1 works in this one.")]
-SchedulerOption = Annotated[
-    str | None, typer.Option(help="Dask scheduler such as tcp://host:8786, or 'local' for a Dask cluster here.")
+ModelOption = Annotated[
+    Path | None, typer.Option(help="A trained model in place of a score; without FILE, on the test part of its data.")
+]
+SettingsOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A setting of the method as 'name=value'; repeat for more.")
 ]
 
 
@@ -170,6 +173,20 @@ class FairnessOptions:
         if "=" in self.delta:
             return dict(_assignment(part, "--delta") for part in self.delta.split(","))
         return _number(self.delta, "--delta")
+
+
+def parse_settings(pairs: Sequence[str] | None) -> dict[str, Any]:
+    """`name=value` pairs of `--set`; a value is read as JSON where it is JSON, and as text otherwise."""
+    settings: dict[str, Any] = {}
+    for text in pairs or ():
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise ConfigError(f"--set is {text!r}; write name=value, such as max_steps=500.")
+        try:
+            settings[name.strip()] = json.loads(value)
+        except json.JSONDecodeError:
+            settings[name.strip()] = value
+    return settings
 
 
 def _assignment(text: str, option: str) -> tuple[str, float]:

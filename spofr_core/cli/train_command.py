@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
+from spofr_core.cli.options import DataOptions, FairnessOptions, SettingsOption, parse_settings, with_options
 from spofr_core.data import RankingDataset, Splits, simulate_clicks
-from spofr_core.errors import ConfigError, DataError
+from spofr_core.errors import DataError
 from spofr_core.files import write_whole
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RUN_FILE = "run.json"
 
 
-def train(
+def train_command(
     source: DataOptions,
     ask: FairnessOptions,
     out: Annotated[Path, typer.Option(help="Directory of the trained model.")],
@@ -30,9 +30,7 @@ def train(
         int | None, typer.Option(help="Learn from this many simulated clicks instead of the labels.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the split, the lists, the clicks and the training.")] = 0,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the method as 'name=value'; repeat for more.")
-    ] = None,
+    setting: SettingsOption = None,
     log: Annotated[Path | None, typer.Option(help="Write the progress as JSON lines.")] = None,
 ) -> None:
     """Train a method on the training part; keep the model, and say how it does on the test part."""
@@ -42,7 +40,7 @@ def train(
 
     splits = _learning_splits(source, seed)
     train_part, validation = _with_clicks(splits, clicks, seed)
-    estimator = make_estimator(method, ask.build(train_part), seed=seed, **_settings(setting))
+    estimator = make_estimator(method, ask.build(train_part), seed=seed, **parse_settings(setting))
     with ExitStack() as stack:
         callbacks: list[Any] = [stack.enter_context(ProgressBar())]
         if log is not None:
@@ -59,8 +57,8 @@ def train(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    app.command()(with_options(source=DataOptions, ask=FairnessOptions)(train))
+    """Add the command to the application."""
+    app.command("train")(with_options(source=DataOptions, ask=FairnessOptions)(train_command))
 
 
 def model_and_data(directory: Path, source: DataOptions) -> tuple[Estimator, RankingDataset]:
@@ -94,20 +92,6 @@ def _with_clicks(splits: Splits, clicks: int | None, seed: int) -> tuple[Ranking
         simulate_clicks(splits.train, clicks, seed=seed),
         simulate_clicks(splits.validation, clicks, seed=seed + 1),
     )
-
-
-def _settings(given: list[str] | None) -> dict[str, Any]:
-    """`name=value` pairs; a value is read as JSON where it is JSON, and as text otherwise."""
-    settings: dict[str, Any] = {}
-    for text in given or ():
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise ConfigError(f"--set is {text!r}; write name=value, such as learning_rate=0.003.")
-        try:
-            settings[name.strip()] = json.loads(value)
-        except json.JSONDecodeError:
-            settings[name.strip()] = value
-    return settings
 
 
 def _plain(source: DataOptions) -> dict[str, Any]:

@@ -7,27 +7,17 @@ import zipfile
 
 import pandas as pd
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from spofr_core.cli.sweep_command import register, register_bench
+from spofr_core.cli import app
 from spofr_core.errors import ConfigError
 from spofr_core.experiments import RunStore
 from spofr_core.experiments import sweep as sweep_module
 from tests.experiments.specs import TINY
 
 
-@pytest.fixture(scope="module")
-def app():
-    app, bench = typer.Typer(), typer.Typer()
-    register(app)
-    app.add_typer(bench, name="bench")
-    register_bench(bench)
-    return app
-
-
 @pytest.fixture
-def spofr(app):
+def spofr():
     def call(*words: object):
         return CliRunner().invoke(app, [str(word) for word in words])
 

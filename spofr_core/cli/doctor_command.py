@@ -8,8 +8,10 @@ import platform
 from typing import Any
 
 import numba
+import typer
 
 from spofr_core.browser import find_browser
+from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.data import sample_path
 from spofr_core.errors import SpofrError
 
@@ -62,3 +64,22 @@ def examine() -> dict[str, Any]:
         "sample_data": samples,
         "missing": missing,
     }
+
+
+def doctor_command(json_: JsonOption = None) -> None:
+    """Versions, threads, browser; what is missing and how to get it."""
+    state = examine()
+    emit_json(state, json_)
+    if json_ != "-":
+        for name in ("python", "platform", "cpus", "numba_threads", "browser", "sample_data"):
+            typer.echo(f"{name:14} {state[name]}")
+        for name, version in state["packages"].items():
+            typer.echo(f"{name:14} {version or 'missing'}")
+        typer.echo("\n".join(state["missing"]) or "Nothing is missing.")
+    if state["missing"]:
+        raise typer.Exit(1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("doctor")(doctor_command)

@@ -1,0 +1,106 @@
+"""`spofr audit`: who gets the exposure, and which queries break delta."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spofr_core.cli.options import DataOptions, FairnessOptions, ModelOption, with_options
+from spofr_core.cli.shell_output import JsonOption, emit_json
+from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
+from spofr_core.data import RankingDataset
+from spofr_core.files import write_whole
+
+if TYPE_CHECKING:
+    from spofr_core.evaluation import AuditResult
+
+
+@with_options(source=DataOptions, ask=FairnessOptions)
+def audit_command(
+    source: DataOptions,
+    ask: FairnessOptions,
+    json_: JsonOption = None,
+    html: Annotated[Path | None, typer.Option(help="Write a self-contained report.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the table query x group.")] = None,
+    cutoff: Annotated[int, typer.Option(help="Depth of nDCG.")] = 10,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    model: ModelOption = None,
+    fail_on_violation: Annotated[
+        bool, typer.Option("--fail-on-violation", help="Exit with 1 when a query breaks delta.")
+    ] = False,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
+) -> None:
+    """Who gets the exposure, and which queries break delta."""
+    from spofr_core.evaluation import audit, audit_folder
+    from spofr_core.reporting import Provenance, audit_html, verdict
+
+    data = None
+    folder = source.folder if model is None else None
+    if folder is not None:
+        fairness = ask.of_folder(source)
+        with parts_map(workers, scheduler) as (map_parts, many):
+            result = audit_folder(
+                folder,
+                fairness,
+                mapping=source.mapping(),
+                cutoff=cutoff,
+                seed=seed,
+                min_parts=many,
+                map_parts=map_parts,
+            )
+    else:
+        refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
+        if model is not None:
+            result, data = _audit_model(model, source, ask, cutoff, seed)
+        else:
+            data = source.read()
+            result = audit(data, ask.build(data), cutoff=cutoff, seed=seed)
+    if html is not None:
+        named = source.source if model is None else f"model {model}"
+        fingerprint = None if data is None else data.fingerprint
+        origin = Provenance(source=named, fingerprint=fingerprint, command=f"spofr {shlex.join(sys.argv[1:])}")
+        write_whole(html, audit_html(result, provenance=origin).encode("utf-8"))
+    if csv is not None:
+        result.to_csv(csv)
+    emit_json(result.summary, json_)
+    if json_ != "-":
+        typer.echo(verdict(result.summary))
+        _print_groups(result.summary)
+        for note in result.summary["notes"]:
+            typer.echo(f"note: {note}")
+    if fail_on_violation and not result.ok:
+        raise typer.Exit(1)
+
+
+def _audit_model(
+    model: Path, source: DataOptions, ask: FairnessOptions, cutoff: int, seed: int
+) -> tuple[AuditResult, RankingDataset]:
+    """Audit a model's policies: at another delta the programme is solved anew, a penalty method stays as it is."""
+    from spofr_core.cli.train_command import model_and_data
+    from spofr_core.evaluation import audit
+    from spofr_core.learning import ProgrammeEstimator
+
+    trained, data = model_and_data(model, source)
+    fairness = ask.of_model(trained.fairness)
+    asked = fairness if isinstance(trained, ProgrammeEstimator) else None
+    return audit(data, fairness, policies=trained.policies(data, asked), cutoff=cutoff, seed=seed), data
+
+
+def _print_groups(summary: dict[str, Any]) -> None:
+    width = max((len(name) for name in summary["groups"]), default=5)
+    typer.echo(f"{'group':{width}}  {'items':>9}  {'lists':>8}  exposure  violation")
+    for name, group in summary["groups"].items():
+        exposure, violation = group["exposure_mean"], group["violation_mean"]
+        cells = ("-" if exposure is None else f"{exposure:.4f}", "-" if violation is None else f"{violation:+.4f}")
+        small = "  (few items: read with care)" if group["small"] else ""
+        typer.echo(f"{name:{width}}  {group['items']:>9,}  {group['queries']:>8,}  {cells[0]:>8}  {cells[1]:>9}{small}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("audit")(audit_command)

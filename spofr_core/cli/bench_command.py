@@ -1,0 +1,74 @@
+"""`spofr bench`: measured ratios, side by side in one run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from spofr_core.cli.shell_output import JsonOption, print_ratios
+
+bench_app = typer.Typer(help="Measured ratios, side by side in one run.", no_args_is_help=True)
+
+
+@bench_app.command("audit")
+def time_audit(
+    json_: JsonOption = None,
+    queries: Annotated[int, typer.Option(help="Lists of 20 items.")] = 50_000,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 5,
+) -> None:
+    """A million rows from CSV to summary, beside pandas reading the same file."""
+    from spofr_core.experiments.bench.bench_audit import bench_audit
+
+    print_ratios(bench_audit(queries=queries, rounds=rounds), json_)
+
+
+@bench_app.command("solver")
+def time_solver(
+    json_: JsonOption = None,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 7,
+    quick: Annotated[bool, typer.Option(help="Lists of 20 only.")] = False,
+) -> None:
+    """The exact solver beside hot-started GLOP, an assignment solver and a plain sort."""
+    from spofr_core.experiments.bench.bench_solver import bench_solver
+
+    print_ratios(bench_solver(rounds=rounds, quick=quick), json_)
+
+
+@bench_app.command("train")
+def time_train(
+    json_: JsonOption = None,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 5,
+    quick: Annotated[bool, typer.Option(help="The smaller training set only.")] = False,
+) -> None:
+    """One epoch of each method beside one of ListNet, on the same clicks."""
+    from spofr_core.experiments.bench.bench_train import bench_train
+
+    print_ratios(bench_train(rounds=rounds, quick=quick), json_)
+
+
+@bench_app.command("dashboard")
+def time_dashboard(
+    json_: JsonOption = None,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 5,
+) -> None:
+    """What a reader waits for in a real browser, beside bare Streamlit pages with one chart."""
+    from spofr_core.experiments.bench.bench_dashboard import bench_dashboard
+
+    print_ratios(bench_dashboard(rounds=rounds), json_)
+
+
+@bench_app.command("sweep")
+def time_sweep(
+    json_: JsonOption = None,
+    seconds: Annotated[float, typer.Option(help="Length of one run of the scaling measurement.")] = 4.0,
+) -> None:
+    """Two workers beside one, overhead per run, and listing and loading beside the plainest way."""
+    from spofr_core.experiments.bench.bench_sweep import bench_sweep
+
+    print_ratios(bench_sweep(seconds=seconds), json_)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.add_typer(bench_app, name="bench")

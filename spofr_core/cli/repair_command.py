@@ -1,0 +1,88 @@
+"""`spofr repair`: the optimal policies within delta. `spofr rerank` is its name of before, and still works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from spofr_core.cli.options import DataOptions, FairnessOptions, ModelOption, with_options
+from spofr_core.cli.shell_output import JsonOption, emit_json
+from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
+from spofr_core.data import RankingDataset
+from spofr_core.fairness import Fairness
+
+
+@with_options(source=DataOptions, ask=FairnessOptions)
+def repair_command(
+    source: DataOptions,
+    ask: FairnessOptions,
+    out: Annotated[
+        Path, typer.Option(help="Policies as a long table: .parquet or .csv; for a folder, also a new folder.")
+    ],
+    json_: JsonOption = None,
+    certificates: Annotated[
+        Path | None, typer.Option(help="Write the proof of every query, one JSON line each.")
+    ] = None,
+    model: ModelOption = None,
+    solver: Annotated[str, typer.Option(help="'exact' or 'glop'.")] = "exact",
+    relax: Annotated[
+        bool, typer.Option(help="Where delta is infeasible, use the smallest feasible one and say so.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Breaks ties between equal scores.")] = 0,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
+) -> None:
+    """The optimal policies within delta: a lottery over rankings for every query."""
+    from spofr_core.evaluation import repair_folder, repair_ranking
+    from spofr_core.policy import write_certificates
+
+    folder = source.folder if model is None else None
+    how: dict[str, Any] = {"solver": solver, "seed": seed, "relax": relax}
+    if folder is not None:
+        fairness = ask.of_folder(source)
+        where: dict[str, Any] = {"mapping": source.mapping(), "certificates": certificates}
+        with parts_map(workers, scheduler) as (map_parts, _):
+            summary = repair_folder(folder, fairness, out, map_parts=map_parts, **where, **how)
+    else:
+        refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
+        data, fairness = _scored(model, source, ask)
+        repaired = repair_ranking(data, fairness, **how)
+        repaired.policies.write(out)
+        if certificates is not None:
+            write_certificates(repaired.policies, certificates)
+        summary = repaired.summary
+    emit_json(summary, json_)
+    if json_ != "-":
+        _print_repair(summary)
+        typer.echo(f"{summary['rankings']:,} rankings of {summary['queries']:,} queries are in {out}")
+
+
+def _scored(model: Path | None, source: DataOptions, ask: FairnessOptions) -> tuple[RankingDataset, Fairness]:
+    """The data with the scores to rank by, and what is asked of it."""
+    if model is None:
+        data = source.read()
+        return data, ask.build(data)
+    from spofr_core.cli.train_command import model_and_data
+
+    trained, data = model_and_data(model, source)
+    return data.with_scores(trained.scores(data)), ask.of_model(trained.fairness)
+
+
+def _print_repair(summary: dict[str, Any]) -> None:
+    before, after = summary["before"], summary["after"]
+    typer.echo(f"{'':18} {'before':>10} {'after':>10}")
+    for name in ("fair", "violation_mean", "violation_max", "score_utility", "dcg", "ndcg"):
+        if before[name] is not None:
+            typer.echo(f"{name:18} {before[name]:>10.6g} {after[name]:>10.6g}")
+    for query in summary["relaxed"]:
+        typer.echo(f"relaxed: query {query['query']} can hold delta = {query['min_delta']:.6g} at best")
+    for note in summary["notes"]:
+        typer.echo(f"note: {note}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application, under its name of before too."""
+    app.command("repair")(repair_command)
+    app.command("rerank", hidden=True)(repair_command)

@@ -1,0 +1,71 @@
+"""`spofr verify`: check policies from scratch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
+from spofr_core.cli.shell_output import JsonOption, emit_json
+from spofr_core.cli.shell_words import in_shell_words
+
+
+@with_options(source=DataOptions, ask=FairnessOptions)
+def verify_command(
+    policies: Annotated[
+        Path, typer.Argument(help="What `repair` wrote: .parquet, .csv, a folder, or certificates .jsonl.")
+    ],
+    source: DataOptions,
+    ask: FairnessOptions,
+    json_: JsonOption = None,
+    optimal: Annotated[bool, typer.Option(help="Ask for the largest utility too, not for delta alone.")] = True,
+    allow_relaxed: Annotated[
+        bool, typer.Option(help="Accept queries whose delta is infeasible at their smallest feasible one.")
+    ] = False,
+) -> None:
+    """Check policies from scratch; exit code 1 when something does not hold."""
+    from spofr_core.policy import verify_file
+
+    data = source.read()
+    checked = verify_file(policies, data, ask.build(data), optimal=optimal, allow_relaxed=allow_relaxed)
+    table = checked.queries
+    summary = {
+        "schema": 1,
+        "ok": checked.ok,
+        "queries": len(table),
+        "failed": int((~table["ok"]).sum()),
+        "relaxed": int(table["relaxed"].notna().sum()),
+        "max_violation": None if table["violation"].isna().all() else checked.max_violation,
+        "min_margin": None if table["margin"].isna().all() else float(table["margin"].min()),
+        "max_gap": None if table["gap"].isna().all() else checked.gap,
+        "reasons": checked.reasons,
+    }
+    emit_json(summary, json_)
+    if json_ != "-":
+        for reason in checked.reasons[:20]:
+            typer.echo(in_shell_words(reason))
+        typer.echo(_verdict(summary))
+    if not checked.ok:
+        raise typer.Exit(1)
+
+
+def _verdict(summary: dict[str, Any]) -> str:
+    """The verdict of `verify` in one sentence."""
+    total, relaxed = summary["queries"], summary["relaxed"]
+    if not summary["ok"]:
+        sentence = f"{summary['failed']:,} of {total:,} queries fail"
+    elif relaxed:
+        sentence = f"{total - relaxed:,} of {total:,} queries hold delta, the others their smallest feasible one"
+    else:
+        sentence = "Every query holds delta"
+    for name, words in (("max_violation", "largest violation"), ("max_gap", "largest gap to the optimum")):
+        if summary[name] is not None:
+            sentence += f"; {words} {summary[name]:.6g}"
+    return sentence + "."
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("verify")(verify_command)
