@@ -1,4 +1,4 @@
-"""`spofr ...`: the operations of the package, from a shell; a file a command, each with its `register(app)`.
+"""`spofr ...`: the operations of the package, from a shell; `commands` has a file for each.
 
 Exit code 0: done. 1: the audited thing fails (`--fail-on-violation`, `verify`). 2: bad input, in one sentence.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typer
 
-from spofr_core.cli import (
+from spofr_core.cli.commands import (
     audit_command,
     bench_command,
     dashboard_command,

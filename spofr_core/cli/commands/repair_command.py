@@ -64,7 +64,7 @@ def _scored(model: Path | None, source: DataOptions, ask: FairnessOptions) -> tu
     if model is None:
         data = source.read()
         return data, ask.build(data)
-    from spofr_core.cli.train_command import model_and_data
+    from spofr_core.cli.commands.train_command import model_and_data
 
     trained, data = model_and_data(model, source)
     return data.with_scores(trained.scores(data)), ask.of_model(trained.fairness)

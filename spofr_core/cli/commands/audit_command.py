@@ -81,7 +81,7 @@ def _audit_model(
     model: Path, source: DataOptions, ask: FairnessOptions, cutoff: int, seed: int
 ) -> tuple[AuditResult, RankingDataset]:
     """Audit a model's policies: at another delta the programme is solved anew, a penalty method stays as it is."""
-    from spofr_core.cli.train_command import model_and_data
+    from spofr_core.cli.commands.train_command import model_and_data
     from spofr_core.evaluation import audit
     from spofr_core.learning import ProgrammeEstimator
 

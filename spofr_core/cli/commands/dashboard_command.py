@@ -17,7 +17,7 @@ def dashboard_command(
     headless: Annotated[bool, typer.Option(help="Do not open a browser.")] = False,
 ) -> None:
     """Open the dashboard in the browser."""
-    page = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
+    page = Path(__file__).resolve().parents[3] / "dashboard" / "app.py"
     if not page.exists():
         raise ConfigError(f"The dashboard is not at {str(page)!r}: install the project again.")
     command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address", "127.0.0.1"]

@@ -1,0 +1,1 @@
+"""The commands: a file each, with its `register(app)`."""
