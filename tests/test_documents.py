@@ -1,0 +1,54 @@
+"""README and docs say what the code says: folders, notions, methods, and the recipes of CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from spofr_core.learning import METHODS
+from tests.test_architecture import DASHBOARD, ROOMS
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def rows(document: str, header: str) -> list[list[str]]:
+    """The cells of the table whose first line begins with this header."""
+    lines = (ROOT / document).read_text("utf-8").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(header))
+    found = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        found.append([cell.strip() for cell in line.strip("|").split("|")])
+    return found
+
+
+def first_cells(document: str, header: str) -> list[str]:
+    return [row[0].strip("`") for row in rows(document, header)]
+
+
+def test_the_layout_of_the_readme_is_the_tree():
+    listed = first_cells("README.md", "| folder |")
+    assert [name for name in listed if name.startswith("spofr_core/")] == [f"spofr_core/{room}" for room in ROOMS]
+    kept = {path.name for path in ROOT.iterdir() if path.is_dir() and re.match(r"[a-z]", path.name)}
+    kept -= {"build", "dist", "runs", "reproduction", "screenshots", "spofr.egg-info"}  # made, not kept
+    assert {name.split("/")[0] for name in listed} == kept - {"tests", "docs"}
+    assert all((ROOT / name).is_dir() for name in listed)
+
+
+def test_the_page_on_the_architecture_names_every_room():
+    listed = first_cells("docs/architecture.md", "| room |")
+    folders = [room for room in DASHBOARD if (ROOT / "dashboard" / room).is_dir()]
+    assert listed == [
+        "spofr_core/*.py",
+        *(f"spofr_core/{room}" for room in ROOMS),
+        *(f"dashboard/{f}" for f in folders),
+    ]
+    for folder, _, parts in rows("docs/architecture.md", "| room |"):
+        for name in re.findall(r"`(\w+/)`", parts):
+            assert (ROOT / folder.strip("`") / name).is_dir(), name
+
+
+def test_the_methods_of_the_readme_are_the_methods():
+    expected = [[f"`{m.name}`", m.title, m.steered_by or "", m.promise] for m in METHODS.values()]
+    assert rows("README.md", "| `--method` |") == expected
