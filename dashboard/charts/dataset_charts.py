@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dashboard.charts.drawing import ACCENT, MOST_GROUPS, Drawing, bars, figure, group_axis, room
-from dashboard.charts.exposure_charts import group_labels
+from dashboard.charts.drawing import Drawing, bars, figure, group_axis, room, with_glyphs
 from spofr_core.data import RankingDataset
-from spofr_core.reporting import group_styles, number
+from spofr_core.reporting import MOST_GROUPS, group_rows, number, palette
 
 MOST_BARS = 60
 
@@ -17,12 +16,12 @@ def group_counts(data: RankingDataset) -> Drawing:
     sizes = data.group_sizes
     largest = sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS]
     names = [name for name in data.group_names if name in largest]
-    styles = group_styles(data.group_names)
-    labels = group_labels(names, data.group_names)
+    rows = group_rows(names, data.group_names)
+    labels = with_glyphs(rows)
     drawn = bars(
         [sizes[name] for name in names],
         labels,
-        [styles[name].colour for name in names],
+        rows["colour"].tolist(),
         [f" {_counted(data, name)}" for name in names],
     )
     return figure(
@@ -54,7 +53,7 @@ def list_lengths(data: RankingDataset) -> Drawing:
         "x": edges[:-1] + (step - 1) / 2,
         "y": counts,
         "width": 0.9 * step,
-        "marker": {"color": ACCENT, "line": {"width": 0}},
+        "marker": {"color": palette.ACCENT, "line": {"width": 0}},
         "customdata": [str(a) if step == 1 else f"{a} to {a + step - 1}" for a in edges[:-1]],
         "hovertemplate": "%{customdata} items: %{y} queries<extra></extra>",
     }

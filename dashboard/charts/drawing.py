@@ -6,25 +6,19 @@ import functools
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
-ACCENT = "#2678b8"
-WARNING = "#c8434b"
-NEUTRAL = "#7d8896"
-BAND = "rgba(38, 120, 184, 0.15)"
-FAINT = "rgba(125, 136, 150, 0.3)"
-CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False}
-MOST_POINTS = 300
-"""Longest line that is sent to a browser, a point for two pixels or less; longer ones are thinned, and say so."""
-MOST_GROUPS = 12
-"""Most groups that a chart shows; the table under it has them all."""
+from spofr_core.reporting import palette
 
+CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False}
 Trace = dict[str, Any]
 _MARKUP = re.compile(r"<[^>]*>|&[a-z]+;")
 TICKS, TITLE, EDGE = 26, 22, 8
@@ -150,7 +144,16 @@ def room(labels: Sequence[str]) -> int:
     return 22 + 7 * max((len(_MARKUP.sub("", label)) for label in labels), default=0)
 
 
-def rule(at: float, *, colour: str = NEUTRAL, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:
+def with_glyphs(rows: pd.DataFrame) -> list[str]:
+    """Groups (`group_rows`) as an axis names them: the glyph in its colour, then the label as text."""
+    columns = (rows["colour"], rows["glyph"], rows["label"])
+    return [
+        f'<span style="color:{colour}">{glyph}</span> {escape(label, quote=False)}'
+        for colour, glyph, label in zip(*columns, strict=True)
+    ]
+
+
+def rule(at: float, *, colour: str = palette.NEUTRAL, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:
     """A vertical line through the whole plot."""
     line = {"color": colour, "width": width, "dash": dash}
     return {"type": "line", "xref": "x", "yref": "paper", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": line}
@@ -163,7 +166,7 @@ def band(low: float, high: float) -> dict[str, Any]:
         "type": "rect",
         "xref": "x",
         "yref": "paper",
-        "fillcolor": BAND,
+        "fillcolor": palette.BAND,
         "line": {"width": 0},
         "layer": "below",
         **edges,
@@ -188,7 +191,7 @@ def bars(values: Any, labels: Sequence[str], colours: Any, text: Sequence[str], 
         "text": list(text),
         "textposition": "auto",
         "insidetextanchor": "start",
-        "insidetextfont": {"color": "white"},
+        "insidetextfont": {"color": palette.WHITE},
         "textangle": 0,
         "cliponaxis": False,
         "hoverinfo": "skip",

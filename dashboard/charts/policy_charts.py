@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.charts.drawing import ACCENT, FAINT, WARNING, Drawing, Trace, figure, group_axis, note, room, rule
-from dashboard.charts.exposure_charts import group_labels
+from dashboard.charts.drawing import Drawing, Trace, figure, group_axis, note, room, rule, with_glyphs
 from dashboard.escaping import plot
 from spofr_core.policy import Policy
-from spofr_core.reporting import group_styles, number, percent
+from spofr_core.reporting import group_rows, group_styles, number, palette, percent
 
 MOST_POSITIONS = 40
 """Positions that the lottery shows; the download has them all."""
 MOST_CELLS = 60
 """Rows and columns of the heat map."""
-EXPECTED = "#12936c"
 
 Compared = Sequence[tuple[str, Policy]]
 
@@ -106,7 +104,7 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
         "zmax": 1,
         "xgap": 1,
         "ygap": 1,
-        "colorscale": [[0, "rgba(38,120,184,0.15)"], [1, "rgba(31,95,153,1)"]],
+        "colorscale": list(map(list, enumerate(palette.HEAT))),
         "colorbar": {"title": {"text": "probability"}, "tickformat": ".0%", "thickness": 12, "outlinewidth": 0},
         "customdata": [[name] * shown for name in names],
         "hovertemplate": "%{customdata} at position %{x}: %{z:.1%}<extra></extra>",
@@ -133,7 +131,7 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
 def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], all_groups: Sequence[str]) -> Drawing:
     """Mean exposure of each group against its bounds: sorted by score, and under each of the given policies."""
     names = [name for name in all_groups if name in compared[0][1].group_exposure]
-    labels = dict(zip(names, group_labels(names, all_groups), strict=True))
+    labels = dict(zip(names, with_glyphs(group_rows(names, all_groups)), strict=True))
     traces: list[Trace] = []
     rows = []
     for title, policy in compared:
@@ -160,7 +158,12 @@ def _row(
     low, high = policy.bounds[name]
     traces: list[Trace] = []
     if math.isfinite(low) and math.isfinite(high):
-        allowed = {"x": [max(low, 0.0), high], "y": [row, row], "mode": "lines", "line": {"width": 16, "color": FAINT}}
+        allowed = {
+            "x": [max(low, 0.0), high],
+            "y": [row, row],
+            "mode": "lines",
+            "line": {"width": 16, "color": palette.FAINT},
+        }
         said = f"{row}: {number(low)} to {number(high)} is allowed<extra></extra>"
         traces.append({"type": "scatter", "name": "allowed", "hovertemplate": said, **allowed})
     marks = (
@@ -196,7 +199,7 @@ def sampled_histogram(
         "x": middle,
         "y": 100 * shares,
         "width": edges[1] - edges[0],
-        "marker": {"color": [ACCENT if m <= delta else WARNING for m in middle], "line": {"width": 0}},
+        "marker": {"color": [palette.ACCENT if m <= delta else palette.WARNING for m in middle], "line": {"width": 0}},
         "hovertemplate": "violation about %{x:.3f}: %{y:.1f} %<extra></extra>",
     }
     return figure(
@@ -206,9 +209,9 @@ def sampled_histogram(
         bargap=0,
         x={"title": "largest violation of what was shown", "range": [0, top]},
         y={"title": "share of periods, %", "nticks": 4, "showgrid": True},
-        shapes=[rule(delta), rule(expected, colour=EXPECTED, dash="solid")],
+        shapes=[rule(delta), rule(expected, colour=palette.EXPECTED, dash="solid")],
         notes=[
             note(delta, f"delta {number(delta)}"),
-            note(expected, f"in expectation {number(expected)}", yshift=16, font={"color": EXPECTED}),
+            note(expected, f"in expectation {number(expected)}", yshift=16, font={"color": palette.EXPECTED}),
         ],
     )

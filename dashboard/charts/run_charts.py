@@ -1,44 +1,35 @@
-"""Many trained models: the figures of the experiments, dressed as this dashboard's."""
+"""Many trained models: the figures of the experiments, in the layout of this dashboard."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
-from dashboard.charts.drawing import FAINT, NEUTRAL, Drawing, Trace, axis, figure, note, rule
+from dashboard.charts.drawing import Drawing, Trace, axis, figure, note, rule
 from dashboard.escaping import plot
 from spofr_core.reporting import (
-    METHOD_COLORS,
-    METHOD_NAMES,
-    achieved_figure,
-    exact_figure,
-    grid_figure,
+    Look,
+    achieved_traces,
+    bar_traces,
+    exact_traces,
+    grid_traces,
     number,
-    price_figure,
-    tradeoff_figure,
+    palette,
+    price_traces,
+    tradeoff_traces,
 )
 
 MOST_MARKS = 10_000
 """Models that a chart shows; beyond that the dominated ones are thinned, and the page says so."""
-_IDEAL = "ideal DCG"
-_INK = "#444"
-"""What the figures draw reference lines with; it cannot be seen on a dark page."""
+ON_SCREEN = Look(ink=palette.NEUTRAL, mark=11)
 
 
 def grid(points: pd.DataFrame, selected: str = "") -> Drawing:
     """Every model by violation and DCG; the chosen one has a ring around it."""
     shown = thinned(points)
-    traces = _traces(grid_figure(shown))
-    marks = [trace for trace in traces if "markers" in trace.get("mode", "")]
-    named = {trace["name"] for trace in marks if trace.get("showlegend", True) and len(trace["x"])}
-    for trace in marks:
-        # A method whose models are all dominated is in the legend all the same.
-        trace |= {
-            "marker": {**trace["marker"], "size": 11},
-            "showlegend": trace.get("showlegend", True) or trace["name"] not in named,
-        }
+    traces = grid_traces(shown, look=ON_SCREEN)
     chosen = shown[shown["run"] == selected]
     if len(chosen):
         traces.append(_ring(chosen.iloc[0]))
@@ -73,55 +64,45 @@ def _ring(model: pd.Series) -> Trace:
         "name": "the chosen model",
         "x": [model["violation_mean"]],
         "y": [model["dcg"]],
-        "marker": {"symbol": "circle-open", "size": 22, "color": NEUTRAL, "line": {"width": 3, "color": NEUTRAL}},
+        "marker": {
+            "symbol": "circle-open",
+            "size": 22,
+            "color": palette.NEUTRAL,
+            "line": {"width": 3, "color": palette.NEUTRAL},
+        },
         "hoverinfo": "skip",
     }
 
 
 def tradeoff(frame: pd.DataFrame, by: str = "method") -> Drawing:
     """DCG against the delta asked for, a curve per value of `by`. The ideal lies far above and is told in words."""
-    traces = [trace for trace in _traces(tradeoff_figure(frame, by)) if trace.get("name") != _IDEAL]
+    traces = tradeoff_traces(frame, by, ideal=False, look=ON_SCREEN)
     return _curves(traces, x="delta asked for", y="mean DCG on test")
 
 
 def price(frame: pd.DataFrame) -> Drawing:
     """Share of DCG that a delta costs."""
-    return _curves(_traces(price_figure(frame)), x="delta asked for", y="share of DCG lost", tickformat=".1%")
+    traces = price_traces(frame, look=ON_SCREEN)
+    return _curves(traces, x="delta asked for", y="share of DCG lost", tickformat=".1%")
 
 
 def achieved(frame: pd.DataFrame) -> Drawing:
     """What was asked for against what was achieved."""
-    traces = _traces(achieved_figure(frame))
-    for trace in traces:
-        trace["name"] = trace["name"].removesuffix(" of the queries")
-    return _curves(traces, x="delta asked for", y="violation on test")
+    return _curves(achieved_traces(frame, look=ON_SCREEN), x="delta asked for", y="violation on test")
 
 
 def exact(frame: pd.DataFrame, delta: float, name: str) -> Drawing:
     """One model at every delta, with the delta of the page marked."""
-    traces = _traces(exact_figure(frame))
-    for trace in traces:
-        if trace.get("name"):
-            trace |= {"name": plot(name, 60), "hovertemplate": "delta %{x:.3f}: DCG %{y:.4f}<extra></extra>"}
     top = float(frame["delta"].max())
     marks = {"shapes": [rule(delta)], "notes": [note(delta, f"delta {number(delta)}")]} if delta <= top else {}
+    traces = exact_traces(frame, plot(name, 60))
     return _curves(traces, x="delta", y="mean DCG on test", legend=False, **marks)
 
 
-def guarantee(frame: pd.DataFrame, guaranteed: set[str]) -> Drawing:
-    """Bars of DCG: for each delta the levels side by side, in each a bar per method.
-
-    A cross stands where no model qualifies, and pointing at it says how far the method got; hatched bars were chosen on
-    validation and miss the level on test. Methods that cannot promise anything say so in the legend.
-    """
-    ordered = frame.sort_values(["delta", "level"])
-    traces = [
-        _bars(ordered[ordered["method"] == method], method, promises=method in guaranteed)
-        for method in METHOD_NAMES
-        if method in set(ordered["method"])
-    ]
+def guarantee(frame: pd.DataFrame, guaranteed: Iterable[str]) -> Drawing:
+    """Bars of DCG: for each delta the levels side by side, in each a bar per method; see `bar_traces`."""
     return figure(
-        traces,
+        bar_traces(frame, guaranteed),
         height=430,
         top=34,
         legend=True,
@@ -131,44 +112,17 @@ def guarantee(frame: pd.DataFrame, guaranteed: set[str]) -> Drawing:
         x={
             "title": "share of the queries that must hold delta",
             "type": "multicategory",
-            "dividercolor": FAINT,
+            "dividercolor": palette.FAINT,
             "automargin": True,
         },
         y={"title": "mean DCG on test", "showgrid": True, "rangemode": "tozero"},
     )
 
 
-def _bars(part: pd.DataFrame, method: str, *, promises: bool) -> Trace:
-    name = METHOD_NAMES[method]
-    none = part["dcg"].isna().to_numpy()
-    missed = (~part["holds"].fillna(value=True).astype(bool)).to_numpy()
-    told = [
-        why if empty else f"DCG {dcg:.4f}; {share:.1%} of the test queries hold delta"
-        for empty, why, dcg, share in zip(none, part["explanation"], part["dcg"], part["share"], strict=True)
-    ]
-    colour = METHOD_COLORS[method]
-    hatched = {"shape": ["/" if miss else "" for miss in missed], "fgcolor": "rgba(255,255,255,0.7)", "size": 5}
-    return {
-        "type": "bar",
-        "name": name if promises else f"{name}, no guarantee",
-        "x": [[f"delta {delta:g}" for delta in part["delta"]], [f"{level:.0%}" for level in part["level"]]],
-        "y": part["dcg"].fillna(0.0).tolist(),
-        "marker": {"color": colour, "pattern": {**hatched, "fillmode": "overlay"}, "line": {"width": 0}},
-        "text": ["×" if empty else "" for empty in none],
-        "textposition": "outside",
-        "textangle": 0,
-        "textfont": {"color": colour, "size": 14},
-        "cliponaxis": False,
-        "hovertext": told,
-        "hovertemplate": f"{name}<br>%{{hovertext}}<extra></extra>",
-    }
-
-
-def _curves(traces: list[Trace], *, x: str, y: str, legend: bool = True, **more: Any) -> Drawing:
-    settings = {"tickformat": more.pop("tickformat")} if "tickformat" in more else {}
-    for trace in traces:
-        if trace.get("name") and "hovertemplate" not in trace:
-            trace["hovertemplate"] = f"{trace['name']}<br>delta %{{x:.3f}}: %{{y:.4f}}<extra></extra>"
+def _curves(
+    traces: list[Trace], *, x: str, y: str, legend: bool = True, tickformat: str | None = None, **more: Any
+) -> Drawing:
+    settings = {"tickformat": tickformat} if tickformat else {}
     return figure(
         traces,
         height=360,
@@ -179,16 +133,6 @@ def _curves(traces: list[Trace], *, x: str, y: str, legend: bool = True, **more:
         y={"title": y, "showgrid": True, **settings},
         **more,
     )
-
-
-def _traces(drawn: go.Figure) -> list[Trace]:
-    """The traces of a figure, with reference lines that can be seen on light and dark."""
-    traces = drawn.to_plotly_json()["data"]
-    for trace in traces:
-        line = trace.get("line") or {}
-        if line.get("color") == _INK:
-            trace["line"] = {**line, "color": NEUTRAL}
-    return list(traces)
 
 
 def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]]) -> Drawing:

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from dashboard.charts.drawing import ACCENT, BAND, MOST_POINTS, Drawing, Trace, figure, note, rule
-from spofr_core.evaluation import AuditResult
-from spofr_core.reporting import number, percent
+from dashboard.charts.drawing import Drawing, Trace, figure, note, rule
+from spofr_core.reporting import MOST_STEPS, Audited, mark_at, palette, share_frame
 
 
-def share_curve(result: AuditResult, delta: float) -> Drawing:
+def share_curve(result: Audited, delta: float) -> Drawing:
     """Share of judged queries that hold delta, against delta, with its 95 % band and the chosen delta marked."""
-    x, share, lower, upper = _steps(result)
-    right = max(result.summary["range"]["largest"], delta, 1e-9) * 1.02
-    reached = 100 * float(result.share_at(np.array([delta]))[0])
-    edge = {"type": "scatter", "mode": "lines", "x": x, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
+    steps = result.fair_share()
+    largest = result.summary["range"]["largest"]
+    frame, mark = share_frame(steps, largest), mark_at(steps, delta)
+    right = max(largest, delta, 1e-9) * 1.02
+    percents = {name: 100 * frame[name].to_numpy() for name in ("share", "lower", "upper")}
+    line: Trace = {"type": "scatter", "mode": "lines", "x": frame["delta"].to_numpy()}
+    edge: Trace = {**line, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
     curve: Trace = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": share,
-        "line": {"width": 2, "shape": "hv", "color": ACCENT},
+        **line,
+        "y": percents["share"],
+        "line": {"width": 2, "shape": "hv", "color": palette.ACCENT},
         "hovertemplate": "delta %{x:.3f}: %{y:.1f} % hold it<extra></extra>",
     }
     chosen: Trace = {
         "type": "scatter",
         "mode": "markers",
-        "x": [delta],
-        "y": [reached],
-        "marker": {"size": 12, "color": ACCENT, "line": {"width": 2, "color": "white"}},
+        "x": [mark.delta],
+        "y": [100 * mark.share],
+        "marker": {"size": 12, "color": palette.ACCENT, "line": {"width": 2, "color": palette.WHITE}},
         "hoverinfo": "skip",
     }
+    band: list[Trace] = [
+        {**edge, "y": percents["upper"]},
+        {**edge, "y": percents["lower"], "fill": "tonexty", "fillcolor": palette.BAND},
+    ]
     return figure(
-        [{**edge, "y": upper}, {**edge, "y": lower, "fill": "tonexty", "fillcolor": BAND}, curve, chosen],
+        [*band, curve, chosen],
         height=320,
         top=30,
         x={"title": "delta", "range": [0, right]},
@@ -43,32 +45,15 @@ def share_curve(result: AuditResult, delta: float) -> Drawing:
             "showgrid": True,
         },
         shapes=[rule(delta)],
-        notes=[note(delta, f"<b>delta {number(delta)}: {percent(reached / 100)}</b>", xanchor=_side(delta / right))],
+        notes=[note(delta, f"<b>{mark.label}</b>", xanchor=_side(delta / right))],
     )
 
 
-def is_thinned(result: AuditResult) -> bool:
+def is_thinned(result: Audited) -> bool:
     """Whether the curve on the screen has fewer steps than the data."""
-    return len(result.fair_share()) > MOST_POINTS
+    return len(result.fair_share()) > MOST_STEPS
 
 
 def _side(place: float) -> str:
     """The side of its line on which a label has room; `place` runs from 0, the left end, to 1."""
     return "left" if place < 0.15 else "right" if place > 0.85 else "center"
-
-
-def _steps(result: AuditResult) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The curve in per cent from (0, 0) to the largest delta that matters, thinned to what a screen can show."""
-    steps = result.fair_share()
-    if len(steps) > MOST_POINTS:
-        kept = np.unique(np.linspace(0, len(steps) - 1, MOST_POINTS).round().astype(int))
-        steps = steps.iloc[kept]
-    deltas = steps["delta"].to_numpy()
-    last = max(result.summary["range"]["largest"], float(deltas.max(initial=0.0))) * 1.02
-
-    def percents(name: str) -> np.ndarray:
-        values = 100 * steps[name].to_numpy()
-        return np.concatenate([[0.0], values, values[-1:]])
-
-    x = np.concatenate([[0.0], deltas, [last] if len(deltas) else []])
-    return x, percents("share"), percents("lower"), percents("upper")

@@ -15,7 +15,7 @@ from spofr_core.evaluation import exact_tradeoff
 from spofr_core.experiments import RunRecord, RunStore, load_splits, run_fairness, training_data
 from spofr_core.fairness import Fairness
 from spofr_core.learning import ProgrammeEstimator, load_model
-from spofr_core.reporting import METHOD_NAMES
+from spofr_core.reporting import method_title
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def exact_curve(_model: Model, run: str) -> pd.DataFrame:
 
 def run_title(settings: Mapping[str, Any]) -> str:
     """A run among others on the same data, such as "SPOFR, delta 0.05, seed 0"."""
-    parts = [METHOD_NAMES.get(settings["method"], settings["method"])]
+    parts = [method_title(settings["method"])]
     parts += [f"{name} {settings[name]:g}" for name in ("delta", "penalty") if not pd.isna(settings[name])]
     return ", ".join([*parts, f"seed {settings['seed']}"])
 

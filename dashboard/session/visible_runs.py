@@ -28,7 +28,7 @@ from spofr_core.experiments import (
     shared_runs,
     unpacked,
 )
-from spofr_core.reporting import METHOD_NAMES, counted, name_text
+from spofr_core.reporting import counted, in_order, method_title, name_text
 
 Origin = Literal["bundled", "shared", "own"]
 
@@ -101,7 +101,7 @@ def _title(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> str:
     if frame.empty:
         return f"{_when(_sweep)}: {counted(len(_sweep.runs), 'run', 'runs')}, none done yet"
     names = " and ".join(sorted({name_text(name, 40) for name in frame["dataset"]}))
-    methods = [METHOD_NAMES.get(m, m) for m in METHOD_NAMES if m in set(frame["method"])]
+    methods = [method_title(method) for method in in_order(frame["method"])]
     shown = ", ".join(methods[:4]) + (" and more" if len(methods) > 4 else "")
     done = f"{len(frame)} of {len(_sweep.runs)}" if len(frame) < len(_sweep.runs) else f"{len(frame)}"
     return f"{_when(_sweep)}: {names}, {shown}, {done} runs"

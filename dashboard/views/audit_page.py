@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
-from dashboard.charts.drawing import MOST_POINTS
 from dashboard.charts.share_chart import is_thinned
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
@@ -17,10 +16,22 @@ from dashboard.session.choices import choices, choose
 from dashboard.session.remembered import Repaired, audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
-from dashboard.widgets.elements import cards, chart, explain_errors, one_of, table
+from dashboard.widgets.elements import cards, chart, explain_errors, show_table, tabs
 from dashboard.widgets.sidebar import delta_slider
 from spofr_core.evaluation import TOLERANCE, AuditResult
-from spofr_core.reporting import caveats, counted, delta_text, exposure_sentence, interval, number, percent, verdict
+from spofr_core.reporting import (
+    MOST_STEPS,
+    bounds_frame,
+    caveats,
+    counted,
+    delta_text,
+    exposure_sentence,
+    groups_left_out,
+    interval,
+    number,
+    percent,
+    verdict,
+)
 
 WORST_SHOWN = 200
 
@@ -41,7 +52,7 @@ def page() -> None:
     # The browser draws together what it is told together: it draws what moves with delta while the lists are solved.
     _repair(source, result)
     with right:
-        one_of(
+        tabs(
             "audit-groups",
             {
                 "Which groups are outside": lambda: _outside(result),
@@ -73,6 +84,7 @@ def _first_screen(source: Loaded, result: AuditResult) -> None:
         "Exposure by group",
         f"Mean exposure per item. {spoken or ''}",
         table=lambda: _group_table(summary),
+        note=groups_left_out(summary),
     )
 
 
@@ -103,7 +115,7 @@ def _held(result: AuditResult) -> None:
         "How many queries hold delta, whatever delta is",
         f"Share of judged queries that hold delta, as a step function of delta; {held} at delta {number(delta)}.",
         table=result.fair_share,
-        note="Band: 95 % Wilson interval." + (f" Drawn with {MOST_POINTS} of its steps." if is_thinned(result) else ""),
+        note="Band: 95 % Wilson interval." + (f" Drawn with {MOST_STEPS} of its steps." if is_thinned(result) else ""),
     )
 
 
@@ -112,7 +124,7 @@ def _outside(result: AuditResult) -> None:
         bounds_shares(result),
         "Which groups are outside their bounds",
         "Share of judged queries in which each group's exposure is below, within and above its bounds.",
-        table=lambda: _bounds_table(result),
+        table=lambda: bounds_frame(result, every_group=True)[["group", "below", "within", "above"]],
         headed=False,
         note="The bounds are those that delta sets for each query.",
     )
@@ -173,7 +185,7 @@ def _repair(source: Loaded, result: AuditResult) -> None:
         return
     after = repaired(source.data, result.fairness)
     st.markdown(markdown(repair_sentence(result, after)))
-    table(_repair_table(result, after.audit), "Before and after the repair")
+    show_table(_repair_table(result, after.audit), "Before and after the repair")
     st.caption(
         "The repair keeps the scores and shows, for each query, a lottery over a few rankings: the one with the "
         "highest expected utility among all that hold delta. It is solved exactly for every query."
@@ -224,20 +236,12 @@ def _counted_apart(result: AuditResult) -> None:
     infeasible = result.summary["infeasible"]
     if infeasible["count"]:
         frame = pd.DataFrame(infeasible["queries"]).rename(columns={"min_delta": "smallest delta that would do"})
-        table(frame.astype({"query": str}), "The queries that cannot hold this delta")
+        show_table(frame.astype({"query": str}), "The queries that cannot hold this delta")
 
 
 def _group_table(summary: dict[str, Any]) -> pd.DataFrame:
     frame = pd.DataFrame(summary["groups"]).T.rename_axis("group").reset_index()
     return frame.rename(columns={"exposure_mean": "mean exposure", "violation_mean": "mean signed violation"})
-
-
-def _bounds_table(result: AuditResult) -> pd.DataFrame:
-    frame = result.queries[result.queries["applicable"]]
-    state = pd.Series("within", index=frame.index).mask(~frame["delta_fair"] & (frame["violation"] < 0), "below")
-    state = state.mask(~frame["delta_fair"] & (frame["violation"] > 0), "above")
-    counts = pd.crosstab(frame["group"], state).reindex(columns=["below", "within", "above"], fill_value=0)
-    return counts.rename_axis(None, axis=1).reset_index()
 
 
 def _violation_table(result: AuditResult) -> pd.DataFrame:

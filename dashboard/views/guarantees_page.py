@@ -15,7 +15,7 @@ from dashboard.widgets.run_picker import picked
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation import GUARANTEE_DELTAS, LEVELS, guarantees
 from spofr_core.experiments import takes_delta
-from spofr_core.reporting import BASELINES, METHOD_NAMES, empty_slots, percent, promised
+from spofr_core.reporting import baselines, empty_slots, in_order, method_title, percent, promised
 
 SHOWN_LEVELS = (0.5, 0.9, 1.0)
 SHOWN_DELTAS = (0.01, 0.03, 0.05, 0.1)
@@ -31,7 +31,7 @@ def page() -> None:
         headline.title("How many queries hold delta", anchor=False)
         st.page_link(page_named("train"), label="Train models", icon=":material/model_training:")
         return
-    rivals = found.setting[~found.setting["method"].isin(BASELINES)]
+    rivals = found.setting[~found.setting["method"].isin(baselines())]
     if rivals.empty:
         headline.title("How many queries hold delta", anchor=False)
         st.info("These runs are the two ends of a chart only; train a method to compare.", icon=":material/info:")
@@ -126,13 +126,13 @@ def _bars(frame: pd.DataFrame) -> None:
 
 def _table(frame: pd.DataFrame) -> None:
     st.subheader("Which model", anchor=False)
-    order = {method: place for place, method in enumerate(METHOD_NAMES)}
+    order = {method: place for place, method in enumerate(in_order(frame["method"]))}
     frame = frame.sort_values(["delta", "level", "method"], key=lambda c: c.map(order) if c.name == "method" else c)
     shown = pd.DataFrame(
         {
             "delta": frame["delta"],
             "share asked for, %": 100 * frame["level"],
-            "method": [METHOD_NAMES.get(method, method) for method in frame["method"]],
+            "method": [method_title(method) for method in frame["method"]],
             "guarantee": ["by construction" if takes_delta(method) else "no guarantee" for method in frame["method"]],
             "models": frame["models"],
             "that qualify": frame["qualified"],

@@ -23,7 +23,7 @@ from dashboard.session.choices import choices, choose, follow
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
-from dashboard.widgets.elements import chart, csv_bytes, explain_errors, one_of, show_table
+from dashboard.widgets.elements import chart, csv_bytes, explain_errors, show_table, tabs
 from dashboard.widgets.sidebar import delta_steps
 from spofr_core.evaluation import AuditResult
 from spofr_core.fairness import Fairness
@@ -52,7 +52,7 @@ def page() -> None:
         second = repaired(source.data, fairness.with_delta(other)).policies[place]
         compared.append((f"delta {number(other)}", second))
     _lotteries(source, compared)
-    one_of(
+    tabs(
         "policy-more",
         {
             "Exposure": lambda: _exposure(source, result, place, compared),

@@ -15,10 +15,10 @@ from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose, follow
 from dashboard.session.chosen_model import Model, exact_curve, model_named, run_title
 from dashboard.session.solver_warmup import solver_ready
-from dashboard.widgets.elements import chart, explain_errors, one_of
+from dashboard.widgets.elements import chart, explain_errors, tabs
 from dashboard.widgets.run_picker import Picked, part_of, picked, said, values_of
-from spofr_core.evaluation import asked_and_achieved, grid_search, price_of_fairness, tradeoff
-from spofr_core.reporting import METHOD_NAMES, counted, matched, number
+from spofr_core.evaluation import asked_and_achieved, best_at_violation, grid_search, price_of_fairness, tradeoff
+from spofr_core.reporting import baselines, counted, in_order, matched, method_title, number
 
 BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
 BY = {
@@ -68,7 +68,8 @@ def _analyses(_setting: pd.DataFrame, key: str) -> Analyses:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _headline(_setting: pd.DataFrame, key: str, delta: float) -> tuple[str, str]:
-    return matched(_setting, delta)
+    rivals = _setting[~_setting["method"].isin(baselines())]
+    return matched(best_at_violation(rivals, (delta,)), delta)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -166,7 +167,7 @@ def _curves(found: Picked) -> None:
         views["Price"] = lambda: _price(analyses)
     views |= {BY[name][0]: lambda name=name, runs=runs: _by_setting(name, runs) for name, runs in by.items()}
     if views:
-        one_of("tradeoffs-curves", views)
+        tabs("tradeoffs-curves", views)
     else:
         st.info(
             "None of these methods can be asked for a delta: there is no curve over delta to draw. "
@@ -232,12 +233,12 @@ def _comparable(_found: Picked, key: str) -> dict[str, pd.DataFrame]:
 
 def _by_setting(by: str, runs: pd.DataFrame) -> None:
     """Curves of one method at a time."""
-    methods = [method for method in METHOD_NAMES if method in set(runs["method"])]
+    methods = in_order(runs["method"])
     method = st.segmented_control(
         "Method",
         methods,
         default=methods[0],
-        format_func=METHOD_NAMES.__getitem__,
+        format_func=method_title,
         required=True,
         key=f"tradeoffs-by-{by}",
     )

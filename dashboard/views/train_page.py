@@ -25,7 +25,7 @@ from dashboard.widgets.sidebar import NOTIONS, notions_for
 from spofr_core.data import SAMPLES
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import RunConfig, RunStore, home, missing_runs
-from spofr_core.reporting import BASELINES, METHOD_NAMES, counted
+from spofr_core.reporting import baselines, counted, method_title
 
 METHODS = ("spofr", "pto", "fultr", "deltr")
 ABOUT = {
@@ -71,7 +71,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         METHODS,
         selection_mode="multi",
         default=("spofr", "pto"),
-        format_func=METHOD_NAMES.__getitem__,
+        format_func=method_title,
         key="train-methods",
         wrap=True,
         help=". ".join(ABOUT.values()) + ".",
@@ -112,7 +112,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
     training = _training(source)
     return {
         "lists": training.pop("lists"),
-        "methods": [*methods, *(BASELINES if ends else ())],
+        "methods": [*methods, *(baselines() if ends else ())],
         "deltas": numbers(deltas, "deltas"),
         "penalties": numbers(penalties, "Penalties"),
         "groups": sample_groups(groups, source.key) if source.key in SAMPLES else [None],
@@ -238,5 +238,5 @@ def _start(source: Loaded, plan: Plan) -> None:
 
 
 def _title(source: Loaded, methods: list[str], count: int) -> str:
-    names = ", ".join(METHOD_NAMES[method] for method in methods)
+    names = ", ".join(method_title(method) for method in methods)
     return f"{source.title}: {names} ({counted(count, 'run', 'runs')})"

@@ -77,25 +77,20 @@ def _clicked(key: str, on_mark: Callable[[str], None]) -> None:
         on_mark(meant if isinstance(meant, str) else str(meant[0]))
 
 
-def one_of(name: str, views: Mapping[str, Callable[[], None]]) -> None:
+def tabs(name: str, views: Mapping[str, Callable[[], None]]) -> None:
     """Views behind tabs, of which only the open one is made: a browser takes longest to draw charts.
 
     Another tab draws nothing else again.
     """
 
     @st.fragment
-    def tabs() -> None:
+    def drawn() -> None:
         for tab, view in zip(st.tabs(list(views), key=name, on_change="rerun"), views.values(), strict=True):
             if tab.open:
                 with tab:
                     explain_errors(view)()
 
-    tabs()
-
-
-def table(frame: pd.DataFrame, described: str) -> None:
-    """A small table."""
-    show_table(frame, described)
+    drawn()
 
 
 def show_table(frame: pd.DataFrame, described: str, *, columns: dict[str, Any] | None = None) -> None:

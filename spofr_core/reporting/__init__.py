@@ -1,11 +1,10 @@
-"""Words, palette and templates: one plain summary as sentences, charts and the self-contained HTML report."""
+"""Words, frames behind every chart, palette and templates: results as sentences, figures and self-contained pages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from spofr_core.lazy import lazy_names
-from spofr_core.reporting.audit_report import Provenance, audit_html
 from spofr_core.reporting.group_styles import GroupStyle, group_styles
 from spofr_core.reporting.words import (
     caveats,
@@ -14,6 +13,7 @@ from spofr_core.reporting.words import (
     exposure_sentence,
     interval,
     limits_of,
+    listed,
     name_text,
     number,
     percent,
@@ -21,69 +21,143 @@ from spofr_core.reporting.words import (
 )
 
 if TYPE_CHECKING:
+    from spofr_core.reporting import palette
+    from spofr_core.reporting.audit_report import audit_html
+    from spofr_core.reporting.chart_frames import (
+        MOST_GROUPS,
+        MOST_STEPS,
+        Audited,
+        Mark,
+        bounds_frame,
+        exposure_frame,
+        group_rows,
+        groups_left_out,
+        mark_at,
+        overall_exposure,
+        share_frame,
+        violation_frame,
+    )
+    from spofr_core.reporting.page_templates import page_from
     from spofr_core.reporting.pictures import write_images
+    from spofr_core.reporting.report_sections import SECTIONS, Content, Provenance, Report, Section, Table
     from spofr_core.reporting.run_figures import (
-        METHOD_COLORS,
-        METHOD_NAMES,
-        METHOD_SHAPES,
+        Look,
         achieved_figure,
+        achieved_traces,
+        bar_traces,
         exact_figure,
+        exact_traces,
         grid_figure,
+        grid_traces,
         guarantee_figure,
         price_figure,
+        price_traces,
         run_time_figure,
         tradeoff_figure,
+        tradeoff_traces,
     )
-    from spofr_core.reporting.run_words import BASELINES, empty_slots, matched, promised
+    from spofr_core.reporting.run_words import empty_slots, matched, promised
+    from spofr_core.reporting.series import Variant, Variants, baselines, in_order, method_style, method_title
 
 _HOME = {
+    "audit_report": ("audit_html",),
+    "chart_frames": (
+        "MOST_GROUPS",
+        "MOST_STEPS",
+        "Audited",
+        "Mark",
+        "bounds_frame",
+        "exposure_frame",
+        "group_rows",
+        "groups_left_out",
+        "mark_at",
+        "overall_exposure",
+        "share_frame",
+        "violation_frame",
+    ),
+    "page_templates": ("page_from",),
     "pictures": ("write_images",),
+    "report_sections": ("SECTIONS", "Content", "Provenance", "Report", "Section", "Table"),
     "run_figures": (
-        "METHOD_COLORS",
-        "METHOD_NAMES",
-        "METHOD_SHAPES",
+        "Look",
         "achieved_figure",
+        "achieved_traces",
+        "bar_traces",
         "exact_figure",
+        "exact_traces",
         "grid_figure",
+        "grid_traces",
         "guarantee_figure",
         "price_figure",
+        "price_traces",
         "run_time_figure",
         "tradeoff_figure",
+        "tradeoff_traces",
     ),
-    "run_words": ("BASELINES", "empty_slots", "matched", "promised"),
+    "run_words": ("empty_slots", "matched", "promised"),
+    "series": ("Variant", "Variants", "baselines", "in_order", "method_style", "method_title"),
 }
 
 __all__ = [
-    "BASELINES",
-    "METHOD_COLORS",
-    "METHOD_NAMES",
-    "METHOD_SHAPES",
+    "MOST_GROUPS",
+    "MOST_STEPS",
+    "SECTIONS",
+    "Audited",
+    "Content",
     "GroupStyle",
+    "Look",
+    "Mark",
     "Provenance",
+    "Report",
+    "Section",
+    "Table",
+    "Variant",
+    "Variants",
     "achieved_figure",
+    "achieved_traces",
     "audit_html",
+    "bar_traces",
+    "baselines",
+    "bounds_frame",
     "caveats",
     "counted",
     "delta_text",
     "empty_slots",
     "exact_figure",
+    "exact_traces",
+    "exposure_frame",
     "exposure_sentence",
     "grid_figure",
+    "grid_traces",
+    "group_rows",
     "group_styles",
+    "groups_left_out",
     "guarantee_figure",
+    "in_order",
     "interval",
     "limits_of",
+    "listed",
+    "mark_at",
     "matched",
+    "method_style",
+    "method_title",
     "name_text",
     "number",
+    "overall_exposure",
+    "page_from",
+    "palette",
     "percent",
     "price_figure",
+    "price_traces",
     "promised",
     "run_time_figure",
+    "share_frame",
     "tradeoff_figure",
+    "tradeoff_traces",
     "verdict",
+    "violation_frame",
     "write_images",
 ]
 
 
-__getattr__ = lazy_names(__name__, _HOME)  # an audit does not wait for Plotly
+__getattr__ = lazy_names(__name__, _HOME)  # an audit waits neither for Plotly nor for the methods that learn

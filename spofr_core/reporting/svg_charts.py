@@ -1,24 +1,21 @@
-"""Charts as inline SVG: plain functions from numbers to markup, no script, readable in light, dark and print."""
+"""Charts as inline SVG: plain functions from frames to markup, no script, readable in light, dark and print."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
-from spofr_core.reporting.group_styles import group_styles
-from spofr_core.reporting.words import name_text, number, percent
-
-FloatArray = NDArray[np.float64]
+from spofr_core.reporting.chart_frames import Mark
+from spofr_core.reporting.words import name_text, number
 
 WIDTH = 720
 MARGIN = 14
 _SIZE = 6.0
-_MOST_STEPS = 400
 
 
 @dataclass(frozen=True)
@@ -48,97 +45,92 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, last + 1)]
 
 
-def exposure_chart(names: Sequence[str], exposures: Sequence[float | None], mean: float) -> str:
-    """Mean exposure per item of each group as a bar, against the mean over all items."""
+def exposure_chart(frame: pd.DataFrame, mean: float) -> str:
+    """Mean exposure per item of each group (`exposure_frame`) as a bar, against the mean over all items."""
     left, row, top = 170, 34, 26
-    known = [value for value in exposures if value is not None]
-    x = Scale(0.0, max([*known, mean, 1e-12]) * 1.02, left, WIDTH - 150)
-    height = top + row * len(names) + 12
+    x = Scale(0.0, max([*frame["exposure"].dropna(), mean, 1e-12]) * 1.02, left, WIDTH - 150)
+    height = top + row * len(frame) + 12
     parts = []
-    for place, (name, value) in enumerate(zip(names, exposures, strict=True)):
-        style = group_styles(names)[name]
-        y = top + row * place + row / 2
-        parts.append(marker(style.marker, MARGIN, y, style.colour))
-        parts.append(_text(MARGIN + 14, y + 4, name_text(name, 20), title=str(name)))
-        if value is None:
-            parts.append(_text(left + 6, y + 4, "no items", css="quiet"))
+    for place, group in enumerate(frame.to_dict("records")):
+        y, value = top + row * place + row / 2, group["exposure"]
+        parts += _named(group, y)
+        if math.isnan(value):
+            parts.append(_text(left + 6, y + 4, group["difference"], css="quiet"))
             continue
-        parts.append(_rect(left, y - 9, max(x(value) - left, 1), 18, f'fill="{style.colour}"'))
-        label = f"{number(value)} · {_against(value, mean)}"
-        parts.append(_text(max(x(value), x(mean)) + 8, y + 4, label))
+        parts.append(_rect(left, y - 9, max(x(value) - left, 1), 18, f'fill="{group["colour"]}"'))
+        parts.append(_text(max(x(value), x(mean)) + 8, y + 4, f"{group['text']} · {group['difference']}"))
     line = x(mean)
     parts.append(f'<line class="rule" x1="{line:.1f}" x2="{line:.1f}" y1="{top - 4}" y2="{height - 8}"/>')
     parts.append(_text(line, 14, f"all items {number(mean)}", anchor="middle", css="quiet"))
-    described = "; ".join(f"{name_text(n)} {number(v)}" for n, v in zip(names, exposures, strict=True))
+    described = "; ".join(
+        f"{name_text(name)} {text or '-'}" for name, text in zip(frame["group"], frame["text"], strict=True)
+    )
     return _svg(height, f"Mean exposure per item. All items {number(mean)}; {described}", parts)
 
 
-def share_chart(deltas: FloatArray, shares: FloatArray, chosen: float | None, largest: float) -> str:
-    """Share of queries that hold delta as a step function of delta, with the chosen delta marked."""
+def share_chart(frame: pd.DataFrame, mark: Mark | None) -> str:
+    """Share of queries that hold delta (`share_frame`) as a step function of delta, with the chosen delta marked."""
     height, left, bottom = 280, 52, 44
-    x = Scale(0.0, max(largest, float(deltas.max(initial=0.0)), chosen or 0.0, 1e-12), left, WIDTH - 20)
+    deltas = frame["delta"].tolist()
+    x = Scale(0.0, max(deltas[-1], mark.delta if mark else 0.0), left, WIDTH - 20)
     y = Scale(0.0, 1.0, height - bottom, 18)
-    reached = int(np.searchsorted(deltas, (chosen or 0.0) + 1e-9, side="right"))
-    within = float(shares[reached - 1]) if reached else 0.0
-    deltas, shares = thinned(deltas, shares)
     parts = _grid(x, y, height - bottom)
-    path = f"M{x(0):.1f},{y(0):.1f}"
-    for delta, share in zip(deltas, shares, strict=True):
-        path += f"H{x(float(delta)):.1f}V{y(float(share)):.1f}"
-    path += f"H{x.end:.1f}"
-    parts.append(f'<path class="curve" d="{path}"/>')
-    held = ""
-    if chosen is not None:
-        held = f"At delta {number(chosen)}: {percent(within)}. "
-        at = x(chosen)
+    edges = [[(x(delta), y(share)) for delta, share in zip(deltas, frame[name], strict=True)] for name in _BAND]
+    parts.append(f'<path class="band" d="{_steps(edges[0])}L{_back(edges[1])}Z"/>')
+    line = [(x(delta), y(share)) for delta, share in zip(deltas, frame["share"], strict=True)]
+    parts.append(f'<path class="curve" d="{_steps(line)}H{x.end:.1f}"/>')
+    if mark is not None:
+        at = x(mark.delta)
         parts.append(f'<line class="rule" x1="{at:.1f}" x2="{at:.1f}" y1="18" y2="{height - bottom}"/>')
-        parts.append(f'<circle class="mark" cx="{at:.1f}" cy="{y(within):.1f}" r="5"/>')
+        parts.append(f'<circle class="mark" cx="{at:.1f}" cy="{y(mark.share):.1f}" r="5"/>')
         # Above the plot, where no curve passes.
         middle = min(max(at, left + 60.0), WIDTH - 80.0)
-        said = f"delta {number(chosen)}: {percent(within)}"
-        parts.append(_text(middle, 12, said, anchor="middle", css="strong"))
+        parts.append(_text(middle, 12, mark.label, anchor="middle", css="strong"))
     parts.append(_text((left + WIDTH) / 2, height - 6, "delta", anchor="middle", css="quiet"))
+    held = f"At {mark.label}. " if mark else ""
     return _svg(height, f"Share of queries that hold delta, against delta. {held}", parts)
 
 
-def violation_chart(names: Sequence[str], violations: FloatArray, delta: float | None) -> str:
-    """Signed violations of each group over queries (Q, G) as a row of density bars, with -delta..delta shaded."""
-    left, row, top, bottom, bins = 170, 58, 8, 40, 49
-    finite = violations[np.isfinite(violations)]
-    reach = max(float(np.abs(finite).max(initial=0.0)), delta or 0.0, 1e-9) * 1.05
+_BAND = ("upper", "lower")
+
+
+def _steps(points: list[tuple[float, float]]) -> str:
+    """A path that goes across before it goes up."""
+    (x, y), *rest = points
+    return f"M{x:.1f},{y:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in rest)
+
+
+def _back(points: list[tuple[float, float]]) -> str:
+    """The same steps from their end to their beginning."""
+    x, y = points[-1]
+    return f"{x:.1f},{y:.1f}" + "".join(f"V{y:.1f}H{x:.1f}" for x, y in reversed(points[:-1]))
+
+
+def violation_chart(frame: pd.DataFrame, delta: float | None) -> str:
+    """Signed violations of each group over queries (`violation_frame`) as density bars, with -delta..delta shaded."""
+    left, row, top, bottom = 170, 58, 8, 40
+    reach = float(frame["high"].max()) if len(frame) else 1.0
     x = Scale(-reach, reach, left, WIDTH - 20)
-    height = top + row * len(names) + bottom
+    groups = [part for _, part in frame.groupby("group", sort=False)]
+    height = top + row * len(groups) + bottom
     floor = height - bottom
     parts = []
     if delta is not None:
         parts.append(_rect(x(-delta), top, max(x(delta) - x(-delta), 1), floor - top, 'class="band"'))
     for tick in ticks(-reach, reach, 6):
         parts.append(_text(x(tick), floor + 16, number(tick), anchor="middle", css="quiet"))
-    edges = np.linspace(-reach, reach, bins + 1)
-    for place, name in enumerate(names):
-        style = group_styles(names)[name]
+    for place, bins in enumerate(groups):
         base = top + row * (place + 1)
-        counts, _ = np.histogram(violations[:, place][np.isfinite(violations[:, place])], bins=edges)
-        tallest = max(int(counts.max(initial=0)), 1)
-        for k in np.flatnonzero(counts):
-            tall = (row - 12) * counts[k] / tallest
-            wide = x(float(edges[k + 1])) - x(float(edges[k]))
-            parts.append(_rect(x(float(edges[k])), base - tall, wide - 0.6, tall, f'fill="{style.colour}"'))
-        parts.append(marker(style.marker, MARGIN, base - 16, style.colour))
-        parts.append(_text(MARGIN + 14, base - 12, name_text(name, 20), title=str(name)))
+        tallest = max(int(bins["queries"].max()), 1)
+        for low, high, queries in bins.loc[bins["queries"] > 0, ["low", "high", "queries"]].itertuples(index=False):
+            tall = (row - 12) * queries / tallest
+            parts.append(_rect(x(low), base - tall, x(high) - x(low) - 0.6, tall, f'fill="{bins["colour"].iloc[0]}"'))
+        parts += _named(bins.iloc[0].to_dict(), base - 16)
         parts.append(f'<line class="axis" x1="{left}" x2="{WIDTH - 20}" y1="{base}" y2="{base}"/>')
     parts.append(f'<line class="rule" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="{top}" y2="{floor}"/>')
     caption = "signed violation: below 0 the group gets less than its due, above 0 more"
     parts.append(_text((left + WIDTH) / 2, height - 4, caption, anchor="middle", css="quiet"))
     return _svg(height, "Distribution over queries of each group's signed violation", parts)
-
-
-def thinned(xs: FloatArray, ys: FloatArray, most: int = _MOST_STEPS) -> tuple[FloatArray, FloatArray]:
-    """At most `most` steps of a curve, its first and last among them; more would be finer than print."""
-    if len(xs) <= most:
-        return xs, ys
-    kept = np.unique(np.linspace(0, len(xs) - 1, most).round().astype(np.int64))
-    return xs[kept], ys[kept]
 
 
 def marker(shape: str, x: float, y: float, colour: str, size: float = _SIZE) -> str:
@@ -176,11 +168,10 @@ def _outline(shape: str) -> list[tuple[float, float]]:
     return [(r * math.cos(a), r * math.sin(a)) for r, a in zip(radii, angles, strict=True)]
 
 
-def _against(value: float, mean: float) -> str:
-    if mean <= 0:
-        return ""
-    change = round(100 * (value / mean - 1))
-    return "at the mean" if change == 0 else f"{abs(change)} % {'above' if change > 0 else 'below'}"
+def _named(group: Mapping[Any, Any], y: float) -> list[str]:
+    """Marker and label of a group at the left of its row; pointing at it shows the whole name."""
+    name = _text(MARGIN + 14, y + 4, group["label"], title=str(group["group"]))
+    return [marker(group["marker"], MARGIN, y, group["colour"]), name]
 
 
 def _grid(x: Scale, y: Scale, floor: float) -> list[str]:

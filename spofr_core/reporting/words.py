@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 LONGEST_NAME = 60
@@ -131,6 +131,12 @@ def percent(share: float, decimals: int = 1) -> str:
 def counted(count: int, one: str, many: str) -> str:
     """ "1 query", "2,000 queries"."""
     return f"{count:,} {one if count == 1 else many}"
+
+
+def listed(names: Sequence[str], *, word: str = "and", start: bool = False) -> str:
+    """Names as a list in a sentence: "a, b and c"; with a capital where the sentence starts with it."""
+    text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
+    return text[:1].upper() + text[1:] if start else text
 
 
 def name_text(name: object, longest: int = LONGEST_NAME) -> str:

@@ -9,13 +9,13 @@ import pytest
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
 from dashboard.charts.dataset_charts import group_counts, list_lengths
-from dashboard.charts.drawing import MOST_POINTS, Drawing
+from dashboard.charts.drawing import Drawing
 from dashboard.charts.policy_charts import corner, exposure_in_bounds, heat_map, lottery, sampled_histogram
 from dashboard.charts.share_chart import is_thinned
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
 from spofr_core.policy import fair_policy
-from spofr_core.reporting import group_styles
+from spofr_core.reporting import MOST_STEPS, group_styles
 from tests.evaluation.lists import dataset, random_dataset
 
 HOSTILE = "<b onclick=x>&amp;</b>"
@@ -54,7 +54,7 @@ def test_a_long_curve_is_thinned_but_keeps_its_ends_and_the_mark():
     big = audit(dataset(scores, [rng.choice(["a", "b"], 24) for _ in scores]), Fairness(delta=0.05))
     assert is_thinned(big)
     curve = share_curve(big, 0.05).checked().data[2]
-    assert len(curve.x) <= MOST_POINTS + 2
+    assert len(curve.x) <= MOST_STEPS + 2
     assert curve.y[-1] == pytest.approx(100)
 
 

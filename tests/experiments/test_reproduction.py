@@ -15,6 +15,8 @@ from spofr_core.experiments.paper import paper_sweeps as paper
 from spofr_core.experiments.paper.findings import findings
 from spofr_core.experiments.paper.reproduction import planned_runs, reproduce
 from spofr_core.experiments.runs.store import RunStore
+from spofr_core.learning import METHODS
+from spofr_core.reporting import palette
 from spofr_core.reporting import run_figures as draw
 from spofr_core.reporting.pictures import write_images
 from tests.experiments.frames import run, table
@@ -188,7 +190,7 @@ def test_grid_figure_greys_what_is_dominated_and_carries_run_names():
     )
     marks = [t for t in draw.grid_figure(points).data if t.mode == "markers"]
     drawn = {(t.name, t.marker.color): t.customdata for t in marks if t.customdata}
-    assert drawn == {("SPOFR", draw.GREY): ("b",), ("SPOFR", draw.METHOD_COLORS["spofr"]): ("a",)}
+    assert drawn == {("SPOFR", palette.DOMINATED): ("b",), ("SPOFR", METHODS["spofr"].colour): ("a",)}
 
 
 def test_grid_figure_names_a_method_whose_models_are_all_dominated():
@@ -238,7 +240,11 @@ def test_guarantee_figure_says_none_where_no_model_qualifies():
 
 
 def test_methods_have_a_colour_and_a_shape_of_their_own():
-    assert len(set(draw.METHOD_COLORS.values())) == len(set(draw.METHOD_SHAPES.values())) == len(draw.METHOD_NAMES)
+    styles = [*METHODS.values(), *paper.VARIANTS.values()]
+    assert (
+        len({one.colour for one in styles}) == len({one.shape for one in styles}) == len({one.title for one in styles})
+    )
+    assert len({one.title for one in styles}) == len(styles)
 
 
 def test_pictures_by_the_browser_at_hand(tmp_path):

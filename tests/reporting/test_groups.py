@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from spofr_core.reporting import group_styles
-from spofr_core.reporting.group_styles import COLOURS
+from spofr_core.reporting.palette import DARK, GROUP_COLOURS, LIGHT
 
-BACKGROUNDS = ("#ffffff", "#14181f")
+BACKGROUNDS = (LIGHT["paper"], DARK["paper"])
 # Machado, Oliveira and Fernandes (2009), severity 1: how a deuteranope and a protanope see linear RGB.
 DEUTAN = np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]])
 PROTAN = np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]])
@@ -32,7 +32,7 @@ def lab(rgb: np.ndarray) -> np.ndarray:
 
 
 def test_every_colour_stands_out_on_light_and_dark():
-    for colour in COLOURS:
+    for colour in GROUP_COLOURS:
         for background in BACKGROUNDS:
             light, dark = sorted((luminance(colour), luminance(background)), reverse=True)
             assert (light + 0.05) / (dark + 0.05) >= 3, (colour, background)
@@ -40,7 +40,7 @@ def test_every_colour_stands_out_on_light_and_dark():
 
 def test_the_first_colours_differ_for_colour_blind_eyes_too():
     for view in (np.eye(3), DEUTAN, PROTAN):
-        seen = [lab(view @ linear(colour)) for colour in COLOURS[:3]]
+        seen = [lab(view @ linear(colour)) for colour in GROUP_COLOURS[:3]]
         assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 20
 
 

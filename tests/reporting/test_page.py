@@ -5,12 +5,22 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness, group_merits
-from spofr_core.reporting import Provenance, audit_html, verdict
-from spofr_core.reporting.svg_charts import exposure_chart, share_chart, thinned, ticks, violation_chart
+from spofr_core.reporting import SECTIONS, Content, Provenance, Section, Table, audit_html, verdict
+from spofr_core.reporting.chart_frames import (
+    exposure_frame,
+    group_rows,
+    mark_at,
+    overall_exposure,
+    share_frame,
+    thinned,
+    violation_bins,
+)
+from spofr_core.reporting.svg_charts import exposure_chart, share_chart, ticks, violation_chart
 from tests.evaluation.lists import dataset, random_dataset
 
 HOSTILE = ("<script>alert('g')</script>", '"><img src=x onerror=alert(1)>', "'&amp;{{7*7}}</style>")
@@ -122,14 +132,19 @@ def test_delta_per_group_is_named_in_the_report():
 
 
 def test_the_share_chart_marks_the_exact_share_even_of_a_thinned_curve():
-    deltas = np.linspace(0, 1, 5000)
-    shares = np.arange(1, 5001) / 5000
-    assert "delta 0.5: 50.0 %" in share_chart(deltas, shares, 0.5, 1.0)
-    assert "delta 0.1: 0.0 %" in share_chart(np.array([0.2]), np.array([1.0]), 0.1, 1.0)
+    many = steps(np.linspace(0, 1, 5000), np.arange(1, 5001) / 5000)
+    assert "delta 0.5: 50.0 %" in share_chart(share_frame(many, 1.0), mark_at(many, 0.5))
+    one = steps(np.array([0.2]), np.array([1.0]))
+    assert "delta 0.1: 0.0 %" in share_chart(share_frame(one, 1.0), mark_at(one, 0.1))
+
+
+def steps(deltas, shares):
+    return pd.DataFrame({"delta": deltas, "share": shares, "lower": shares, "upper": shares})
 
 
 def test_bars_are_as_long_as_their_values():
-    page = read(exposure_chart(["a", "b"], [0.1, 0.2], 0.15))
+    groups = {name: {"items": 10, "exposure_mean": mean} for name, mean in (("a", 0.1), ("b", 0.2))}
+    page = read(exposure_chart(exposure_frame({"groups": groups}), overall_exposure({"groups": groups})))
     widths = [float(attrs["width"]) for tag, attrs in page.tags if tag == "rect"]
     assert widths[1] == pytest.approx(2 * widths[0], abs=0.2)
     assert "33 % below" in page.text
@@ -137,7 +152,8 @@ def test_bars_are_as_long_as_their_values():
 
 
 def test_violation_bars_stand_at_their_values():
-    page = read(violation_chart(["a"], np.array([[-0.1], [-0.1], [0.1]]), None))
+    frame = violation_bins(group_rows(["a"], ["a"]), np.array([[-0.1], [-0.1], [0.1]]), None)
+    page = read(violation_chart(frame, None))
     bars = [(float(a["x"]), float(a["height"])) for tag, a in page.tags if tag == "rect"]
     assert len(bars) == 2
     assert bars[0][0] < bars[1][0]
@@ -151,6 +167,37 @@ def test_ticks_are_round_and_cover_the_range():
 
 
 def test_a_thinned_curve_keeps_its_ends():
-    xs, ys = thinned(np.arange(10_000.0), np.arange(10_000.0))
+    kept = thinned(steps(np.arange(10_000.0), np.arange(10_000.0)))
+    xs, ys = kept["delta"].to_numpy(), kept["share"].to_numpy()
     assert len(xs) <= 400
     assert (xs[0], xs[-1], ys[-1]) == (0, 9999, 9999)
+
+
+def test_a_section_of_ones_own_is_one_call_and_its_words_stay_text():
+    rows = [("a", "<1>"), (HOSTILE[0], "2")]
+
+    def content(report):
+        total = report.summary["queries"]["total"]
+        return Content(sentences=[f"{total} {HOSTILE[1]}"], table=Table(("x", "n"), rows))
+
+    result = audit(random_dataset(3, n_queries=5), Fairness(delta=0.05))
+    SECTIONS.register(Section("contact", "Whom to ask & when", content))
+    try:
+        html = audit_html(result)
+    finally:
+        SECTIONS.unregister("contact")
+    page = read(html)
+    assert "Whom to ask & when" in page.text
+    assert f"5 {HOSTILE[1]}" in page.text
+    assert "<1>" in page.text
+    assert not any(tag in ("script", "img") for tag, _ in page.tags)
+    assert html.index("Where this comes from") < html.index("Whom to ask")
+    assert "Whom to ask" not in audit_html(result)
+
+
+def test_a_report_allows_no_script_and_prints_on_paper():
+    html = audit_html(audit(random_dataset(3), Fairness(delta=0.05)))
+    policy = next(a["content"] for tag, a in read(html).tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+    assert "size: A4" in html
+    assert "prefers-color-scheme: dark" in html

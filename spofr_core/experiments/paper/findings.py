@@ -17,8 +17,8 @@ from spofr_core.evaluation.fronts import best_at_violation
 from spofr_core.evaluation.query_table import TOLERANCE
 from spofr_core.evaluation.seeds import mean_interval, paired_difference
 from spofr_core.evaluation.tradeoffs import SETTING, done, method_difference
-from spofr_core.experiments.paper.paper_sweeps import PAPER_SECONDS
-from spofr_core.reporting import METHOD_NAMES
+from spofr_core.experiments.paper.paper_sweeps import PAPER_SECONDS, VARIANTS
+from spofr_core.reporting import method_title
 
 Verdict = Literal["same", "different", "partly", "open"]
 Frames = dict[str, pd.DataFrame]
@@ -353,7 +353,7 @@ def _interval(row: Any) -> str:
 
 
 def _name(method: Any) -> str:
-    return METHOD_NAMES.get(str(method), str(method))
+    return method_title(method, VARIANTS)
 
 
 def _where(key: Any) -> str:

@@ -11,11 +11,16 @@ from typing import Any, Literal
 
 from spofr_core.errors import ConfigError
 from spofr_core.experiments.sweep_spec import RunConfig, SweepSpec
+from spofr_core.reporting import Variant, Variants, palette
 
 Scale = Literal["small", "paper"]
 FIGURES = ("tradeoff", "grid", "guarantee", "multigroup", "sizes", "runtime")
 AS_PUBLISHED = {"loss": "spo+", "warm_up": "none"}
 """Settings that make SPOFR the method of the paper: SPO+ from the first step."""
+VARIANTS: Variants = {
+    "spo+": Variant(of="spofr", title="SPOFR as published (SPO+)", colour=palette.PUBLISHED, shape="circle-open")
+}
+"""What figures and findings call such runs, and how they draw them."""
 PAPER_SECONDS = {
     ("spofr", 5_000): (39, 5),
     ("spofr", 50_000): (202, 1),

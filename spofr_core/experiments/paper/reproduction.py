@@ -30,7 +30,7 @@ from spofr_core.evaluation.tradeoffs import (
 )
 from spofr_core.experiments.executors import Executor
 from spofr_core.experiments.paper.findings import Finding, findings
-from spofr_core.experiments.paper.paper_sweeps import FIGURES, Scale, is_as_published, sweeps_for
+from spofr_core.experiments.paper.paper_sweeps import FIGURES, VARIANTS, Scale, is_as_published, sweeps_for
 from spofr_core.experiments.paper.reproduction_page import index_page
 from spofr_core.experiments.progress import OnProgress
 from spofr_core.experiments.run_data import load_splits
@@ -41,6 +41,7 @@ from spofr_core.experiments.sweep_spec import RunConfig
 from spofr_core.files import explain_full_disk, write_whole
 from spofr_core.learning import load_model
 from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
+from spofr_core.reporting import method_title
 from spofr_core.reporting import run_figures as draw
 from spofr_core.reporting.pictures import write_images
 
@@ -165,11 +166,13 @@ def _draw_tradeoff(
     frames["price"] = price_of_fairness(runs)
     frames["achieved"] = asked_and_achieved(runs)
     for (dataset, method), part in frames["tradeoff"].groupby(["dataset", "method"], observed=True):
-        title = f"{dataset}: {draw.label_of('method', method)}, fairness against utility"
-        charts[f"tradeoff-{dataset}-{_file(method)}"] = draw.tradeoff_figure(part, "notion", title=title)
+        title = f"{dataset}: {method_title(method, VARIANTS)}, fairness against utility"
+        charts[f"tradeoff-{dataset}-{_file(method)}"] = draw.tradeoff_figure(
+            part, "notion", variants=VARIANTS, title=title
+        )
     for (dataset, notion), part in frames["achieved"].groupby(["dataset", "notion"], observed=True):
         title = f"{dataset}, {notion}: asked for and achieved"
-        charts[f"achieved-{dataset}-{notion}"] = draw.achieved_figure(part, title=title)
+        charts[f"achieved-{dataset}-{notion}"] = draw.achieved_figure(part, variants=VARIANTS, title=title)
     exact = _exact(store, runs)
     if exact is not None:
         frames["exact"] = exact
@@ -185,7 +188,9 @@ def _draw_grid(
     frames["matched"] = best_at_violation(runs)
     frames["end-to-end"] = method_difference(runs, "spofr", "pto")
     for (dataset, notion), part in frames["grid"].groupby(["dataset", "notion"], observed=True):
-        charts[f"grid-{dataset}-{notion}"] = draw.grid_figure(part, title=f"{dataset}, {notion}: every trained model")
+        charts[f"grid-{dataset}-{notion}"] = draw.grid_figure(
+            part, variants=VARIANTS, title=f"{dataset}, {notion}: every trained model"
+        )
 
 
 def _draw_guarantee(
@@ -199,7 +204,7 @@ def _draw_guarantee(
     shown = shown[shown["method"].isin(["spofr", "spo+", "pto", "fultr", "deltr"])]
     for (dataset, notion), part in shown.groupby(["dataset", "notion"], observed=True):
         title = f"{dataset}, {notion}: best model for each delta and share of queries"
-        charts[f"guarantee-{dataset}-{notion}"] = draw.guarantee_figure(part, title=title)
+        charts[f"guarantee-{dataset}-{notion}"] = draw.guarantee_figure(part, variants=VARIANTS, title=title)
 
 
 def _draw_multigroup(
@@ -207,8 +212,10 @@ def _draw_multigroup(
 ) -> None:
     frames["multigroup"] = multi_group(runs)
     for (dataset, method), part in frames["multigroup"].groupby(["dataset", "method"], observed=True):
-        title = f"{dataset}: {draw.label_of('method', method)} with 2 to 7 groups"
-        charts[f"multigroup-{dataset}-{_file(method)}"] = draw.tradeoff_figure(part, "groups", title=title)
+        title = f"{dataset}: {method_title(method, VARIANTS)} with 2 to 7 groups"
+        charts[f"multigroup-{dataset}-{_file(method)}"] = draw.tradeoff_figure(
+            part, "groups", variants=VARIANTS, title=title
+        )
 
 
 def _draw_sizes(
@@ -217,7 +224,7 @@ def _draw_sizes(
     frames["sizes"] = training_sizes(runs)
     for (dataset,), part in frames["sizes"].groupby(["dataset"], observed=True):
         title = f"{dataset}: SPOFR by training size"
-        charts[f"sizes-{dataset}"] = draw.tradeoff_figure(part, "clicks", title=title)
+        charts[f"sizes-{dataset}"] = draw.tradeoff_figure(part, "clicks", variants=VARIANTS, title=title)
 
 
 def _draw_runtime(
@@ -225,7 +232,9 @@ def _draw_runtime(
 ) -> None:
     frames["runtime"] = run_times(runs)
     for (dataset,), part in frames["runtime"].groupby(["dataset"], observed=True):
-        charts[f"runtime-{dataset}"] = draw.run_time_figure(part, title=f"{dataset}: time of an epoch")
+        charts[f"runtime-{dataset}"] = draw.run_time_figure(
+            part, variants=VARIANTS, title=f"{dataset}: time of an epoch"
+        )
 
 
 _DRAWN: dict[str, Drawer] = {

@@ -1,0 +1,79 @@
+"""Every colour there is: of groups, of methods without one of their own, of lines, bands, pages and print.
+
+The colours of groups and series keep a contrast of at least 3:1 against white and against the dark background, so one
+colour serves both themes; a shape tells things apart where colour does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def see_through(colour: str, opacity: float) -> str:
+    """A colour of which the ground shines through; `colour` is written "#rrggbb"."""
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity:g})"
+
+
+GROUP_COLOURS = ("#2678b8", "#d4600a", "#12936c", "#b05fae", "#97801a", "#c8434b", "#6f7a88", "#3f8fa6")
+GROUP_SHAPES = (
+    ("circle", "●"),
+    ("square", "■"),
+    ("diamond", "◆"),
+    ("triangle-up", "▲"),
+    ("cross", "✚"),
+    ("star", "★"),
+    ("triangle-down", "▼"),
+    ("x", "✖"),
+    ("pentagon", "⬟"),
+    ("hexagon", "⬢"),
+    ("hourglass", "⧗"),
+    ("bowtie", "⧓"),
+    ("triangle-right", "▶"),
+)
+"""Marker names (as Plotly calls them) with the character that shows the same shape in text."""
+
+SERIES_COLOURS = ("#2678b8", "#d07c1f", "#2f8f5b", "#8a5bb5", "#c8434b", "#4aa3a3", "#b08d2f", "#7d8896")
+SERIES_SHAPES = ("circle", "square", "triangle-up", "diamond", "x", "star", "pentagon", "cross")
+"""Of curves and marks that have no colour or shape of their own, by their place."""
+
+ACCENT = "#2678b8"
+DEEP_ACCENT = "#1f5f99"
+WARNING = "#c8434b"
+CAUTION = "#d07c1f"
+GOOD = "#2f8f5b"
+EXPECTED = "#12936c"
+PUBLISHED = "#4aa3a3"
+NEUTRAL = "#7d8896"
+"""Reference lines that can be seen on light and dark."""
+INK = "#444444"
+"""Reference lines on paper."""
+DOMINATED = "#b3bac3"
+GRID = "#e6e9ed"
+EDGE = "#9aa3ad"
+WHITE, BLACK = "#ffffff", "#000000"
+BAND = see_through(ACCENT, 0.15)
+FAINT = see_through(NEUTRAL, 0.3)
+HATCH = see_through(WHITE, 0.7)
+LIGHT_HATCH = see_through(WHITE, 0.5)
+HEAT = (BAND, see_through(DEEP_ACCENT, 1))
+"""From improbable to certain."""
+
+LIGHT: Mapping[str, str] = {
+    "ink": "#1d2430",
+    "quiet": "#5b6573",
+    "line": "#d9dee5",
+    "paper": WHITE,
+    "tint": "#f3f5f8",
+    "accent": DEEP_ACCENT,
+}
+DARK: Mapping[str, str] = {
+    "ink": "#e6e9ee",
+    "quiet": "#a3adba",
+    "line": "#333b47",
+    "paper": "#14181f",
+    "tint": "#1c222b",
+    "accent": "#7fb6e6",
+}
+PRINT: Mapping[str, str] = {**LIGHT, "ink": BLACK, "quiet": INK, "line": "#bbbbbb"}
+"""Variables of the stylesheets, by day, by night and on paper."""

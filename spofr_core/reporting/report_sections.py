@@ -1,0 +1,158 @@
+"""What a report is made of: sections, each a title and a function from the report to words, numbers and charts.
+
+Templates only place what these functions say. A section of one's own is one call::
+
+    SECTIONS.register(Section("contact", "Whom to ask", lambda report: Content(sentences=["Ask the ranking team."])))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spofr_core.registry import Registry
+from spofr_core.reporting.chart_frames import Audited
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where an audit came from and how to make it again; what is None is left out of the report.
+
+    Parameters
+    ----------
+    source : str, optional
+        What was read: a file name, or the name of a bundled sample.
+    fingerprint : str, optional
+        `RankingDataset.fingerprint`.
+    command : str, optional
+        Shell line that reproduces the audit.
+    python : str, optional
+        Python lines that reproduce it.
+    """
+
+    source: str | None = None
+    fingerprint: str | None = None
+    command: str | None = None
+    python: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What sections speak of: the result of an audit, and where it came from."""
+
+    result: Audited
+    provenance: Provenance
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """`AuditResult.summary`."""
+        return self.result.summary
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number on a card: what it is, its value, and a word about it."""
+
+    label: str
+    value: str
+    more: str
+
+
+@dataclass(frozen=True)
+class GroupCell:
+    """A group in a table, with the glyph that stands for it in every chart."""
+
+    text: str
+    glyph: str
+    colour: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells are text; all but the first `left` columns are numbers."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str | GroupCell]]
+    left: int = 1
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word and what it means; `code` stands before the text."""
+
+    term: str
+    text: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to copy."""
+
+    title: str
+    lines: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """What a section says, in the order in which it is placed; all of it is text except `svg`.
+
+    Parameters
+    ----------
+    facts : sequence of Fact
+        Cards side by side.
+    caption : str
+        A paragraph above everything else.
+    svg : str
+        A chart, as markup in which names from the data are escaped (`svg_charts`).
+    table : Table, optional
+    sentences : sequence of str
+        As a list with bullets.
+    terms : sequence of Term
+    code : sequence of Code
+    """
+
+    facts: Sequence[Fact] = ()
+    caption: str = ""
+    svg: str = ""
+    table: Table | None = None
+    sentences: Sequence[str] = ()
+    terms: Sequence[Term] = ()
+    code: Sequence[Code] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report.
+
+    Parameters
+    ----------
+    name : str
+        No two sections have the same.
+    title : str
+        Its heading; empty for none.
+    content : callable
+        From the report to what the section says; None leaves the section out.
+    """
+
+    name: str
+    title: str
+    content: Callable[[Report], Content | None]
+
+
+_OURS = (
+    "facts",
+    "exposure",
+    "share",
+    "violations",
+    "groups",
+    "worst",
+    "counted-apart",
+    "infeasible",
+    "limits",
+    "definitions",
+    "provenance",
+)
+SECTIONS: Registry[Section] = Registry("section", dict.fromkeys(_OURS, "spofr_core.reporting.audit_report"))
+"""The sections of every report, in their order; those of plug-ins come last."""
