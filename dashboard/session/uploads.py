@@ -17,7 +17,7 @@ GroupWay = Literal["column", "quantiles", "crossing"]
 
 @dataclass(frozen=True)
 class Mapping:
-    """Which column is what, as the reader of the page has said it. Empty text: none."""
+    """Which column is what, as the reader of the page has said it. Empty text: none, or what the format knows."""
 
     query: str
     item: str
@@ -29,21 +29,19 @@ class Mapping:
     quantiles: int
     missing: str
 
-    def options(self, *, letor: bool) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The keyword arguments of `read_dataset`."""
         given: dict[str, Any] = {"group": self.group[0] if len(self.group) == 1 else list(self.group)}
         if self.way == "quantiles":
             given["group_quantiles"] = self.quantiles
         if self.missing != "error":
             given["missing"] = self.missing
-        if letor:
-            return given
         ranked = {"rank" if self.is_rank else "score": self.ranked_by}
         named = {"query": self.query, "item": self.item, **ranked, "relevance": self.relevance}
         return {role: column for role, column in named.items() if column} | given | {"guess": False}
 
 
-def read_upload(file: Any, mapping: Mapping, *, letor: bool, encoding: str | None = None) -> Loaded:
+def read_upload(file: Any, mapping: Mapping, *, encoding: str | None = None) -> Loaded:
     """Read the file as mapped.
 
     Raises
@@ -55,14 +53,10 @@ def read_upload(file: Any, mapping: Mapping, *, letor: bool, encoding: str | Non
         raise DataError("Which column is the group? Choose one under 'Groups'.")
     if not mapping.ranked_by:
         raise DataError("What are the items ranked by? Choose a score or rank column.")
-    options = mapping.options(letor=letor) | ({"encoding": encoding} if encoding else {})
+    options = mapping.options() | ({"encoding": encoding} if encoding else {})
     data = read_dataset(file, limits=LIMITS, **options)
     python = f"data = read_dataset({file.name!r}, {_keywords(options)})"
-    arguments: tuple[str, ...] | None = (file.name, *_arguments(options))
-    if letor:
-        data, line = _ranked_by_feature(data, mapping)
-        python += "\n" + line
-        arguments = None
+    arguments = (file.name, *_arguments(options))
     return Loaded(UPLOAD, file.name, data, python, arguments, learnable=lambda: _with_features(file, options, data))
 
 
@@ -72,15 +66,6 @@ def _with_features(file: Any, options: dict[str, Any], data: RankingDataset) -> 
         return data
     file.seek(0)
     return read_dataset(file, limits=LIMITS, features="auto", **options)
-
-
-def _ranked_by_feature(data: Any, mapping: Mapping) -> tuple[Any, str]:
-    """LETOR lines carry no score: the items are ranked by one of their features."""
-    place = data.feature_names.index(mapping.ranked_by)
-    sign = "-" if mapping.is_rank else ""
-    values = data.features[:, place]
-    ranked = data.with_scores(-values if mapping.is_rank else values)
-    return ranked, f"data = data.with_scores({sign}data.features[:, {place}])"
 
 
 def _keywords(options: dict[str, Any]) -> str:

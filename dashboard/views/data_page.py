@@ -15,11 +15,18 @@ from dashboard.session.choices import choices, choose, follow
 from dashboard.session.sources import UPLOAD, Loaded, keep_upload, loaded, sample_names
 from dashboard.session.uploads import LIMITS, GroupWay, Mapping, read_upload
 from dashboard.widgets.elements import cards, chart, explain_errors, show_table
-from spofr_core.data import SAMPLES, RankingDataset, TablePreview, preview_table, sample_path
+from spofr_core.data import (
+    SAMPLES,
+    RankingDataset,
+    TablePreview,
+    format_labels,
+    preview_table,
+    sample_path,
+    usual_suffixes,
+)
 from spofr_core.errors import SpofrError
 from spofr_core.reporting import counted
 
-TYPES = ["csv", "tsv", "txt", "parquet", "pq", "svm", "letor", "gz"]
 WAYS: dict[GroupWay, str] = {"column": "A column", "quantiles": "Quantiles of a number", "crossing": "Columns crossed"}
 MISSING = {
     "error": "Refuse the file and say where",
@@ -77,9 +84,9 @@ def _uploader() -> Any:
     st.subheader("Your own", anchor=False)
     file = st.file_uploader(
         "A table with a row per shown item: query, item, score or rank, group, and relevance if you have it",
-        type=TYPES,
+        type=usual_suffixes(),
         key="data-upload",
-        help="CSV, TSV, Parquet or LETOR/SVMlight, also gzipped. It stays in this session, on this machine.",
+        help=f"{format_labels()}, also gzipped. It stays in this session, on this machine.",
     )
     with st.container(horizontal=True):
         st.download_button(
@@ -121,7 +128,7 @@ def _wizard(file: Any) -> None:
 def _accept(file: Any, mapping: Mapping, preview: TablePreview, encoding: str | None) -> None:
     try:
         with st.spinner("Reading"):
-            found = read_upload(file, mapping, letor=preview.format == "letor", encoding=encoding)
+            found = read_upload(file, mapping, encoding=encoding)
     except SpofrError as error:
         _refused(error)
         return
@@ -153,19 +160,19 @@ def _mapping(preview: TablePreview) -> Mapping:
     names = [str(name) for name in preview.head.columns]
     numbers = [name for name in names if preview.kinds.get(name) in ("number", "flag")]
     guess = preview.mapping
-    letor = preview.format == "letor"
+    known = preview.known
     first, second, third, fourth = st.columns(4)
     with first:
-        query = _column("Query", names, guess.get("query"), needed=True, disabled=letor)
+        query = _column("Query", names, guess.get("query"), needed=True, known="query" in known)
     with second:
-        item = _column("Item", names, guess.get("item"), disabled=letor)
+        item = _column("Item", names, guess.get("item"), known="item" in known)
     with third:
-        features = [name for name in numbers if name not in ("qid", "label")] if letor else numbers
-        ranked_by = _column("Ranked by", features, guess.get("score") or guess.get("rank"), needed=True)
+        ranking = [name for name in numbers if name not in known.values()]
+        ranked_by = _column("Ranked by", ranking, guess.get("score") or guess.get("rank"), needed=True)
         is_rank = st.toggle("1 is the top (a rank)", value="score" not in guess and "rank" in guess, key="map-is-rank")
     with fourth:
-        relevance = _column("Relevance", numbers, guess.get("relevance"), disabled=letor)
-    way, group, quantiles = _groups(names, numbers, guess.get("group"), letor=letor)
+        relevance = _column("Relevance", numbers, guess.get("relevance"), known="relevance" in known)
+    way, group, quantiles = _groups(names, numbers, guess.get("group"), cut=bool(preview.features))
     left, right = st.columns(2)
     with left:
         missing = st.selectbox(
@@ -176,20 +183,28 @@ def _mapping(preview: TablePreview) -> Mapping:
     return Mapping(query, item, ranked_by, is_rank, relevance, way, group, quantiles, missing)
 
 
-def _column(label: str, names: list[str], guess: str | None, *, needed: bool = False, disabled: bool = False) -> str:
+def _column(label: str, names: list[str], guess: str | None, *, needed: bool = False, known: bool = False) -> str:
+    """The column that is chosen; empty for none, and for one that the format knows by itself and only shows."""
     options = names if needed and guess in names else [NONE, *names]
     place = options.index(guess) if guess in options else 0
-    chosen = st.selectbox(label, options, index=place, disabled=disabled, key=f"map-{label}", filter_mode="contains")
-    return "" if chosen == NONE else chosen
+    chosen = st.selectbox(label, options, index=place, disabled=known, key=f"map-{label}", filter_mode="contains")
+    return "" if known or chosen == NONE else chosen
 
 
 def _groups(
-    names: list[str], numbers: list[str], guess: str | None, *, letor: bool
+    names: list[str], numbers: list[str], guess: str | None, *, cut: bool
 ) -> tuple[GroupWay, tuple[str, ...], int]:
+    """Where the groups come from; `cut` begins with quantiles, for columns that are numbers by nature."""
     left, right = st.columns([1, 2])
-    ways: list[GroupWay] = ["quantiles"] if letor else list(WAYS)
+    ways = list(WAYS)
     with left:
-        way: GroupWay = st.radio("Groups come from", ways, format_func=WAYS.__getitem__, key="map-way")
+        way: GroupWay = st.radio(
+            "Groups come from",
+            ways,
+            index=ways.index("quantiles" if cut else "column"),
+            format_func=WAYS.__getitem__,
+            key="map-way",
+        )
     quantiles = 2
     with right:
         if way == "crossing":

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from spofr_core.data import SAMPLES, RankingDataset, Splits, load_sample, read_dataset
+from spofr_core.data import FORMATS, SAMPLES, RankingDataset, Splits, format_labels, load_sample, read_dataset
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness, PositionBias, group_merits
 
@@ -31,9 +31,7 @@ SettingsOption = Annotated[
 class DataOptions:
     """Which table is read, and which column is what."""
 
-    file: Annotated[
-        Path | None, typer.Argument(help="CSV, TSV, Parquet (file or folder), LETOR or TREC run; also .gz.")
-    ] = None
+    file: Annotated[Path | None, typer.Argument(help=f"{format_labels()}; also .gz.")] = None
     sample: Annotated[str | None, typer.Option(help=f"A bundled dataset instead of a file: {SAMPLES.listed()}.")] = None
     query: Annotated[str | None, typer.Option(help="Column of query ids.")] = None
     item: Annotated[str | None, typer.Option(help="Column of item ids.")] = None
@@ -53,9 +51,7 @@ class DataOptions:
         str | None, typer.Option(help="Two groups: this value of the group column, and all others.")
     ] = None
     missing: Annotated[str, typer.Option(help="Items without a group: 'error', 'own_group' or 'exclude'.")] = "error"
-    format: Annotated[str | None, typer.Option(help="csv, parquet, letor or trec, where the name does not tell.")] = (
-        None
-    )
+    format: Annotated[str | None, typer.Option(help=f"{FORMATS.listed()}, where it is not found out.")] = None
     encoding: Annotated[str | None, typer.Option(help="Text encoding, where it is not UTF-8.")] = None
     delimiter: Annotated[str | None, typer.Option(help="Delimiter of the columns, where it is not found out.")] = None
     decimal: Annotated[str | None, typer.Option(help="Decimal sign of numbers, where it is not a point.")] = None

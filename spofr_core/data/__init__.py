@@ -3,6 +3,9 @@
 from spofr_core.data.clicks import IPS, LoggingRanker, fit_logging_ranker, simulate_clicks, with_ips_labels
 from spofr_core.data.csv_export import write_csv
 from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.formats import FORMATS, Format, TextOptions, format_labels, usual_suffixes
+from spofr_core.data.formats.source import Raw, as_utf8
+from spofr_core.data.formats.tables import ArrowTable, FrameTable, Table
 from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.limits import Limits
 from spofr_core.data.partition import Part, PartitionedFolder, partition_folder
@@ -17,9 +20,13 @@ from spofr_core.data.samples.mslr import mslr_fold, mslr_lists
 from spofr_core.data.shared_features import SharedFeatures, share
 
 __all__ = [
+    "FORMATS",
     "IPS",
     "OPENING_SAMPLE",
     "SAMPLES",
+    "ArrowTable",
+    "Format",
+    "FrameTable",
     "GroupSpec",
     "Limits",
     "LoggingRanker",
@@ -27,12 +34,17 @@ __all__ = [
     "Part",
     "PartitionedFolder",
     "RankingDataset",
+    "Raw",
     "Recipe",
     "Sample",
     "SharedFeatures",
     "Splits",
+    "Table",
     "TablePreview",
+    "TextOptions",
+    "as_utf8",
     "fit_logging_ranker",
+    "format_labels",
     "german_credit_lists",
     "hiring_csv",
     "load_hiring",
@@ -45,6 +57,7 @@ __all__ = [
     "sample_path",
     "share",
     "simulate_clicks",
+    "usual_suffixes",
     "with_ips_labels",
     "write_csv",
 ]

@@ -329,7 +329,7 @@ def test_what_was_read_for_an_audit_is_read_again_with_its_features():
     file = io.BytesIO(b"q,i,who,points,age,relevance\n1,a,x,3,20,1\n1,b,y,2,30,0\n2,c,x,1,40,0\n2,d,y,5,50,1\n")
     file.name = "people.csv"
     mapping = Mapping("q", "i", "points", False, "relevance", "column", ("who",), 2, "error")
-    found = read_upload(file, mapping, letor=False)
+    found = read_upload(file, mapping)
     assert found.data.features is None
     data = learnable(found)
     assert data.feature_names == ("age",)

@@ -103,8 +103,9 @@ def test_letor_is_ranked_by_one_of_its_features():
     data = kept(app).data
     assert len(data) == 4
     assert np.array_equal(data.score, data.features[:, 1])
-    assert command_lines(kept(app), Choices()) is None
-    assert "with_scores(data.features[:, 1])" in python_lines(kept(app), Choices())
+    command = command_lines(kept(app), Choices(delta=0.1))
+    assert shlex.split(command) == shlex.split("spofr audit train.txt --score 2 --group 1 --quantiles 2 --delta 0.1")
+    assert "read_dataset('train.txt', score='2', group='1', group_quantiles=2" in python_lines(kept(app), Choices())
 
 
 def test_missing_groups_are_an_explicit_choice():

@@ -7,24 +7,42 @@ import io
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from spofr_core.data import Limits, read_dataset, sample_path
-from spofr_core.data.formats import letor
+from spofr_core.data.formats import letor_lines
+from spofr_core.data.formats.letor import LetorTable
 from spofr_core.data.formats.source import open_raw
+from spofr_core.data.formats.tables import to_float
+from spofr_core.data.ids import factorize, to_ids
 from spofr_core.errors import DataError
 
 
-def parse(text: bytes) -> letor.LetorLines:
-    return letor.parse_letor(open_raw(text, Limits()))
+class Lines:
+    """The columns of a LETOR table as arrays."""
+
+    def __init__(self, source: bytes | Path) -> None:
+        table = LetorTable(open_raw(source, Limits()), Limits())
+        self.feature_names = table.feature_names
+        self.features = table.matrix(table.feature_names)
+        columns = table.read({"label": "number", "qid": "coded"})
+        self.labels = to_float(columns["label"])
+        codes, queries = factorize(columns["qid"])
+        self.query_ids = to_ids(pa.chunked_array([queries]))[codes]
+        self.item_ids = to_ids(table.read({"comment": "plain"})["comment"]) if "item" in table.roles else None
+
+
+def parse(text: bytes) -> Lines:
+    return Lines(text)
 
 
 def test_the_bundled_chunk_is_what_scikit_learn_reads() -> None:
     path = sample_path("mslr/msn1.fold1.train.5k.txt.gz")
-    lines = letor.parse_letor(open_raw(path, Limits()))
+    lines = Lines(path)
     with gzip.open(path) as stream:
         features, labels, queries = load_svmlight_file(stream, query_id=True)
     np.testing.assert_array_equal(lines.features, features.toarray())
@@ -145,7 +163,7 @@ def test_groups_of_lines(tmp_path: Path) -> None:
 def test_blocks_join_where_lines_end(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"".join(b"%d qid:%d 1:%d 2:0.5 # d%d\n" % (k % 3, k // 7, k, k) for k in range(100))
     whole = parse(text)
-    monkeypatch.setattr(letor, "_BLOCK", 50)
+    monkeypatch.setattr(letor_lines, "_BLOCK", 50)
     pieces = parse(text)
     np.testing.assert_array_equal(pieces.features, whole.features)
     assert pieces.item_ids.tolist() == whole.item_ids.tolist()

@@ -1,1 +1,29 @@
 """How data gets in: one file a format."""
+
+from spofr_core.data.formats.format import Format, TextOptions
+from spofr_core.registry import Registry
+
+__all__ = ["FORMATS", "Format", "TextOptions", "format_labels", "usual_suffixes"]
+
+FORMATS: Registry[Format] = Registry(
+    "format",
+    {
+        "csv": "spofr_core.data.formats.csv_text",
+        "parquet": "spofr_core.data.formats.parquet",
+        "letor": "spofr_core.data.formats.letor",
+        "trec": "spofr_core.data.formats.trec",
+    },
+)
+"""Every format by its name."""
+
+
+def format_labels() -> str:
+    """The formats for a sentence: "CSV/TSV, Parquet, ... or TREC run"."""
+    *most, last = [each.label for each in FORMATS.values()]
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def usual_suffixes() -> list[str]:
+    """How files of all formats end, without the dot; "gz" too."""
+    suffixes = [suffix.removeprefix(".") for each in FORMATS.values() for suffix in each.suffixes]
+    return [*dict.fromkeys(suffixes), "gz"]

@@ -13,8 +13,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from spofr_core.data.formats import FORMATS, Format, TextOptions
 from spofr_core.data.formats.source import Raw, as_utf8
-from spofr_core.data.formats.tables import Kind, duplicated_column, no_rows, parse_numbers
+from spofr_core.data.formats.tables import Kind, Table, duplicated_column, no_rows, parse_numbers
 from spofr_core.data.limits import Limits
 from spofr_core.errors import ConfigError, DataError
 
@@ -30,7 +31,7 @@ _TYPES = {
 }
 
 
-class CsvTable:
+class CsvTable(Table):
     """A CSV or TSV file with a line of column names.
 
     Parameters
@@ -199,3 +200,22 @@ def sniff_delimiter(lines: Sequence[str]) -> str | None:
         if best is None or candidate[:2] > best[:2]:
             best = candidate
     return None if best is None else best[2]
+
+
+class Csv(Format):
+    """Delimited text with a line of column names."""
+
+    name = "csv"
+    label = "CSV/TSV"
+    suffixes = (".csv", ".tsv", ".tab", ".txt")
+
+    def sniff(self, raw: Raw) -> bool:
+        """Never: nearly any text could be a table, so it is what no other format takes."""
+        return False
+
+    def open(self, raw: Raw, limits: Limits, options: TextOptions) -> Table:
+        """The text; columns are parsed when they are read."""
+        return CsvTable(raw, limits, delimiter=options.delimiter, encoding=options.encoding, decimal=options.decimal)
+
+
+FORMATS.register(Csv())

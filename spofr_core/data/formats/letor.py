@@ -1,295 +1,128 @@
-"""LETOR / SVMlight text: lines such as ``2 qid:10 1:0.5 3:2 # docid``.
-
-Three readers, each for what the one before it cannot take. Files in which every line lists the same features (all
-the public LETOR sets) are a table in disguise and read as one; sparse lines go through scikit-learn; what neither
-reads is gone through line by line, which also finds the line to blame.
-"""
+"""LETOR / SVMlight text as a table: lines such as ``2 qid:10 1:0.5 3:2 # docid``."""
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
-import pyarrow.csv as pacsv
 
+from spofr_core.data.formats import FORMATS, Format, TextOptions
+from spofr_core.data.formats.letor_lines import parse_each, parse_letor
 from spofr_core.data.formats.source import Raw, as_utf8
-from spofr_core.errors import DataError
+from spofr_core.data.formats.tables import ArrowTable, Kind, Table
+from spofr_core.data.ids import factorize, to_ids
+from spofr_core.data.limits import Limits
 
-_BLOCK = 1 << 26
-_MAX_FEATURE = 1_000_000
-_MAX_CELLS = 2_000_000_000  # 16 GB
+LABEL, QUERY, COMMENT = "label", "qid", "comment"
 _LINE = re.compile(rb"^\s*[^\s#:,;|]+[ \t]+qid:\S+(\s|$)")
-_COMMENT = re.compile(rb"#([^\r\n]*)")
-_COMMENT_LINE = re.compile(rb"(?m)^[ \t]*#[^\n]*(\n|\Z)")
-_NAMED_ID = re.compile(r"\bdoc(?:id|no|_id)?\s*[=:]\s*(\S+)", re.IGNORECASE)
+_PREVIEW_BYTES = 1 << 20
+_PREVIEW_FEATURES = 1000
 
 
-@dataclass(frozen=True, eq=False)
-class LetorLines:
-    """What the lines hold, a row per item; `item_ids` is None unless every line has a comment."""
+class LetorTable(Table):
+    """LETOR lines as a table: label, qid, a column for every feature number, and comment where every line has one.
 
-    labels: npt.NDArray[np.float64]
-    query_ids: npt.NDArray[Any]
-    item_ids: npt.NDArray[np.str_] | None
-    features: npt.NDArray[np.float64]
-    feature_names: tuple[str, ...]
+    The comment is the item id in it: what follows "docid =", or its first word.
 
+    Parameters
+    ----------
+    raw : Raw
+        The bytes.
+    limits : Limits
+        Caps on rows.
+    encoding : str, optional
+        UTF-8 unless a byte order mark says otherwise.
+    widest : int, optional
+        For a preview: with feature numbers above it, only features that occur get a column, and only so many.
+    """
 
-def looks_like_letor(head: bytes) -> bool:
-    """Whether the first line that is no comment has a label and a ``qid:``."""
-    line = next((line for line in head.splitlines() if line.strip() and not line.lstrip().startswith(b"#")), b"")
-    return _LINE.match(line) is not None
+    def __init__(self, raw: Raw, limits: Limits, *, encoding: str | None = None, widest: int | None = None) -> None:
+        self.name = raw.name
+        self.notes: list[str] = []
+        self._limits = limits
+        self._text, _ = as_utf8(raw, encoding)
+        if widest is None:
+            self._lines = parse_letor(self._text, raw.name)
+        else:
+            self._lines = parse_each(bytes(self._text), raw.name, widest)
+        self.feature_names = self._lines.feature_names
+        if widest is not None and self.feature_names and int(self.feature_names[-1]) > widest:
+            self.notes.append(
+                f"Feature numbers go beyond {widest:,}: only features that occur in the first lines are shown here. "
+                "Every other number can be named too."
+            )
+        self._position = {name: k for k, name in enumerate(self.feature_names)}
+        has_items = self._lines.item_ids is not None
+        self.names = [LABEL, QUERY, *self.feature_names, *([COMMENT] if has_items else [])]
+        self.roles = {"query": QUERY, "relevance": LABEL} | ({"item": COMMENT} if has_items else {})
+        self.absent = {
+            "group": f"{raw.name} is LETOR text, which has no group column: name a feature and cut it (group='133', "
+            "group_quantiles=2), or give a table from item to group (item_groups=...).",
+            "item": f"{raw.name} has no item ids: not every line ends with one (# docid).",
+        }
 
+    def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
+        direct = {QUERY: self._lines.query_ids} if kinds.get(QUERY) == "coded" else {}
+        others = {name: kind for name, kind in kinds.items() if name not in direct}
+        columns = pa.table({name: self._column(name) for name in others})
+        return direct | (ArrowTable(columns, self.name, self._limits).read(others) if others else {})
 
-def parse_letor(raw: Raw, *, encoding: str | None = None) -> LetorLines:
-    """Parse all lines; `DataError` names the first line that does not parse."""
-    buffer, _ = as_utf8(raw, encoding)
-    if _begins_regular(bytes(buffer.slice(0, min(buffer.size, 1 << 18)))):
-        lines = _parse_regular(buffer)
-        if lines is not None:
-            return lines
-    text = bytes(buffer)
-    return _parse_sparse(text) or _parse_each(text, raw.name)
+    def _column(self, name: str) -> pa.Array | pa.ChunkedArray:
+        if name in self._position:
+            return pa.array(self._lines.features[:, self._position[name]])
+        return {LABEL: pa.array(self._lines.labels), QUERY: self._lines.query_ids, COMMENT: self._lines.item_ids}[name]
 
-
-def line_of(raw: Raw, row: int) -> int:
-    """Line number (from 1) of a row: blank lines and comment lines are no rows."""
-    lines = bytes(raw.data).splitlines()
-    rows = [number for number, line in enumerate(lines, 1) if line.split(b"#", 1)[0].strip()]
-    return rows[row]
-
-
-def _begins_regular(head: bytes) -> bool:
-    """Whether the first lines list the same features: a cheap look that spares sparse files a futile attempt."""
-    lines = [line.split(b"#", 1)[0].split() for line in head.splitlines()[:50]][:-1] or [head.split(b"#", 1)[0].split()]
-    listed = {tuple(entry.partition(b":")[0] for entry in fields[2:]) for fields in lines if fields}
-    return len(listed) == 1
-
-
-def _parse_regular(buffer: pa.Buffer) -> LetorLines | None:
-    """Lines that all list the same features: read as a table, in blocks; None if a line differs."""
-    columns: list[str] | None = None
-    pieces: list[tuple[npt.NDArray[np.float64], pa.ChunkedArray, list[bytes] | None, npt.NDArray[np.float64]]] = []
-    for block in _blocks(buffer):
-        comments = None
-        if b"#" in block:
-            block = _COMMENT_LINE.sub(b"", block)
-            comments = _COMMENT.findall(block)
-            block = _COMMENT.sub(b"", block)
-        block = _one_blank_between(block)
-        if not block:
-            continue
-        if columns is None:
-            columns = _regular_columns(block)
-        piece = None if columns is None else _parse_block(block, columns)
-        if piece is None:
+    def matrix(self, names: Sequence[str]) -> npt.NDArray[np.float64] | None:
+        if tuple(names) == self.feature_names:
+            return self._lines.features
+        if not all(name in self._position for name in names):
             return None
-        labels, query_ids, features = piece
-        pieces.append((labels, query_ids, comments, features))
-    if columns is None or not pieces:
-        return None
-    rows = sum(len(labels) for labels, *_ in pieces)
-    features, names = _without_gaps([features for *_, features in pieces], [int(name) for name in columns[3::2]])
-    comments = [text for _, _, some, _ in pieces for text in some or ()]
-    return LetorLines(
-        labels=np.concatenate([labels for labels, *_ in pieces]),
-        query_ids=_query_ids(np.concatenate([np.asarray(ids.to_numpy()) for _, ids, _, _ in pieces])),
-        item_ids=_item_ids([text.decode() for text in comments]) if len(comments) == rows else None,
-        features=features,
-        feature_names=tuple(map(str, names)),
-    )
+        return self._lines.features[:, [self._position[name] for name in names]]
+
+    def head(self, rows: int) -> pd.DataFrame:
+        frame = pd.DataFrame(self._lines.features[:rows], columns=list(self.feature_names))
+        codes, queries = factorize(self._lines.query_ids[:rows])
+        frame.insert(0, QUERY, to_ids(pa.chunked_array([queries]))[codes])
+        frame.insert(0, LABEL, self._lines.labels[:rows])
+        if self._lines.item_ids is not None:
+            frame[COMMENT] = self._lines.item_ids[:rows].to_pylist()
+        return frame
+
+    def line_of(self, row: int) -> int:
+        """Line number (from 1) of a row: blank lines and comment lines are no rows."""
+        lines = bytes(self._text).splitlines()
+        return [number for number, line in enumerate(lines, 1) if line.split(b"#", 1)[0].strip()][row]
 
 
-def _without_gaps(
-    blocks: list[npt.NDArray[np.float64]], numbers: list[int]
-) -> tuple[npt.NDArray[np.float64], list[int]]:
-    """One matrix with a column for every feature number from 1 (or 0) up; those never listed are 0, as everywhere."""
-    names = list(range(min([1, *numbers]), max(numbers) + 1))
-    features = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-    if names == numbers:
-        return features, names
-    full = np.zeros((len(features), len(names)))
-    full[:, np.array(numbers) - names[0]] = features
-    return full, names
+class Letor(Format):
+    """LETOR and SVMlight text with query ids."""
+
+    name = "letor"
+    label = "LETOR/SVMlight"
+    suffixes = (".svm", ".svmlight", ".letor")
+
+    def sniff(self, raw: Raw) -> bool:
+        """Whether the first line that is no comment has a label and a ``qid:``."""
+        lines = raw.head.splitlines()
+        line = next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
+        return _LINE.match(line) is not None
+
+    def open(self, raw: Raw, limits: Limits, options: TextOptions) -> Table:
+        """All lines, parsed."""
+        return LetorTable(raw, limits, encoding=options.encoding)
+
+    def preview(self, raw: Raw, limits: Limits, options: TextOptions, rows: int) -> Table:
+        """The first lines, parsed."""
+        text, _ = as_utf8(raw, options.encoding)
+        head = bytes(text.slice(0, min(text.size, _PREVIEW_BYTES)))
+        lines = head.splitlines(keepends=True)
+        whole = lines if len(head) == text.size else lines[:-1] or lines
+        first = Raw(raw.name, raw.suffix, pa.py_buffer(b"".join(whole[:rows])))
+        return LetorTable(first, limits, widest=_PREVIEW_FEATURES)
 
 
-def _one_blank_between(block: bytes) -> bytes:
-    """Colons and tabs as blanks, and none at the end of a line. Plain replacements: a regex is ten times slower."""
-    block = block.replace(b":", b" ").replace(b"\t", b" ").replace(b"\r\n", b"\n")
-    while b" \n" in block:
-        block = block.replace(b" \n", b"\n")
-    return block.strip()
-
-
-def _blocks(buffer: pa.Buffer) -> Iterator[bytes]:
-    """Pieces of about 64 MB that end at a line end."""
-    start, size = 0, buffer.size
-    while start < size:
-        piece = bytes(buffer.slice(start, min(_BLOCK, size - start)))
-        if start + len(piece) < size:
-            end = piece.rfind(b"\n") + 1
-            if end:
-                piece = piece[:end]
-        yield piece
-        start += len(piece)
-
-
-def _regular_columns(block: bytes) -> list[str] | None:
-    """The fields of the first line as column names: label, "qid", its value, then feature number and value in turn."""
-    fields = block.split(b"\n", 1)[0].decode("ascii", "replace").split(" ")
-    numbers = fields[3::2]
-    if len(fields) < 5 or len(fields) % 2 == 0 or fields[1] != "qid" or len(set(numbers)) < len(numbers):
-        return None
-    if not all(number.isdecimal() and int(number) <= 10 * len(numbers) for number in numbers):
-        return None
-    values = [f"value of {number}" for number in numbers]
-    return ["label", "qid", "query", *(name for pair in zip(numbers, values, strict=True) for name in pair)]
-
-
-def _parse_block(
-    block: bytes, columns: list[str]
-) -> tuple[npt.NDArray[np.float64], pa.ChunkedArray, npt.NDArray[np.float64]] | None:
-    numbers = columns[3::2]
-    types = {name: pa.int32() if name in set(numbers) else pa.float64() for name in columns}
-    types["qid"] = types["query"] = pa.dictionary(pa.int32(), pa.string())
-    try:
-        table = pacsv.read_csv(
-            pa.BufferReader(block),
-            read_options=pacsv.ReadOptions(column_names=columns),
-            parse_options=pacsv.ParseOptions(delimiter=" ", quote_char=False),
-            convert_options=pacsv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False),
-        )
-    except pa.ArrowInvalid:
-        return None
-    same = all(np.all(table[number].to_numpy() == int(number)) for number in numbers)
-    if not same or table["qid"].unique().to_pylist() != ["qid"]:
-        return None
-    features = np.empty((table.num_rows, len(numbers)))
-    for k, number in enumerate(numbers):
-        features[:, k] = table[f"value of {number}"].to_numpy()
-    return table["label"].to_numpy(), table["query"].cast(pa.string()), features
-
-
-def _parse_sparse(text: bytes) -> LetorLines | None:
-    """scikit-learn's reader, which takes whole-number query ids and sorted features; None if it refuses."""
-    from sklearn.datasets import load_svmlight_file  # here: it takes a second to import
-
-    try:
-        matrix, labels, query_ids = load_svmlight_file(io.BytesIO(text), query_id=True, zero_based=True)
-    except (ValueError, OverflowError):
-        return None
-    if len(query_ids) != len(labels) or len(labels) == 0:
-        return None
-    if matrix.shape[1] > _MAX_FEATURE + 1:
-        return None
-    if matrix.shape[0] * matrix.shape[1] > _MAX_CELLS:
-        raise DataError(
-            f"{matrix.shape[0]:,} lines with feature numbers up to {matrix.shape[1] - 1:,} are too much for a full "
-            "table. Split the file by query, or keep fewer features."
-        )
-    used = 1 if matrix.shape[1] > 1 and matrix[:, 0].nnz == 0 else 0
-    comments = [line.partition(b"#")[2].decode() for line in _data_lines(text)] if b"#" in text else []
-    return LetorLines(
-        labels=labels,
-        query_ids=query_ids,
-        item_ids=_item_ids(comments) if comments else None,
-        features=matrix[:, used:].toarray(),
-        feature_names=tuple(str(k) for k in range(used, matrix.shape[1])),
-    )
-
-
-def _parse_each(text: bytes, name: str) -> LetorLines:
-    """Line by line: for query ids that are text, and to say which line is wrong."""
-    labels: list[float] = []
-    query_ids: list[str] = []
-    comments: list[str] = []
-    rows: list[dict[int, float]] = []
-    for number, line in enumerate(text.decode().splitlines(), 1):
-        content, _, comment = line.partition("#")
-        if not content.strip():
-            continue
-        label, query_id, features = _parse_line(content, number, name)
-        labels.append(label)
-        query_ids.append(query_id)
-        comments.append(comment)
-        rows.append(features)
-    if not rows:
-        raise DataError(f"{name} has no rows: only blank lines and comments.")
-    present = sorted({feature for row in rows for feature in row})
-    names = list(range(min(1, present[0]) if present else 1, (present[-1] if present else 0) + 1))
-    dense = np.zeros((len(rows), len(names)))
-    for row, features in zip(dense, rows, strict=True):
-        for feature, value in features.items():
-            row[feature - names[0]] = value
-    return LetorLines(
-        labels=np.array(labels),
-        query_ids=_query_ids(np.array(query_ids)),
-        item_ids=_item_ids(comments),
-        features=dense,
-        feature_names=tuple(map(str, names)),
-    )
-
-
-def _parse_line(content: str, number: int, name: str) -> tuple[float, str, dict[int, float]]:
-    def broken(what: str) -> DataError:
-        shown = content.strip() if len(content) <= 80 else content.strip()[:77] + "..."
-        return DataError(
-            f"Line {number} of {name} does not parse: {what}, in {shown!r}. "
-            "A line reads: label qid:ID feature:value ... # item id (feature numbers from 1).",
-            row=number,
-        )
-
-    fields = content.split()
-    try:
-        label = float(fields[0])
-    except ValueError:
-        raise broken(f"the label {fields[0]!r} is not a number") from None
-    if len(fields) < 2 or not fields[1].startswith("qid:") or len(fields[1]) == 4:
-        raise broken(f"'qid:...' is due behind the label, got {fields[1] if len(fields) > 1 else 'nothing'!r}")
-    features: dict[int, float] = {}
-    for entry in fields[2:]:
-        key, colon, value = entry.partition(":")
-        if not colon or not key.isdecimal():
-            raise broken(f"{entry!r} is not feature:value")
-        try:
-            amount = float(value)
-        except ValueError:
-            raise broken(f"the value {value!r} of feature {key} is not a number") from None
-        if int(key) in features:
-            raise broken(f"feature {key} occurs twice")
-        if int(key) > _MAX_FEATURE:
-            raise broken(f"feature number {key} is above {_MAX_FEATURE:,}")
-        features[int(key)] = amount
-    return label, fields[1][4:], features
-
-
-def _data_lines(text: bytes) -> Iterator[bytes]:
-    return (line for line in text.splitlines() if line.split(b"#", 1)[0].strip())
-
-
-def _query_ids(texts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Whole numbers in their usual spelling become integers; anything else stays text."""
-    texts = texts.astype(np.str_)
-    try:
-        numbers = texts.astype(np.int64)
-    except (ValueError, OverflowError):
-        return texts
-    return numbers if np.array_equal(numbers.astype(np.str_), texts) else texts
-
-
-def _item_ids(comments: list[str]) -> npt.NDArray[np.str_] | None:
-    """The id in each comment: after "docid =" where that is said, else the first word."""
-    ids = []
-    for comment in comments:
-        named = _NAMED_ID.search(comment)
-        words = comment.split(None, 1)
-        if named is None and not words:
-            return None
-        ids.append(named.group(1) if named else words[0])
-    return np.array(ids, dtype=np.str_)
+FORMATS.register(Letor())

@@ -1,10 +1,11 @@
-"""Tables behind one face: CSV and TSV text, Parquet, DataFrames."""
+"""Tables behind one face, and those of DataFrames and Arrow."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Literal, Protocol
+from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from spofr_core.data.formats.source import Raw
 from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError, first_line
 
@@ -21,27 +21,50 @@ Kind = Literal["plain", "coded", "number"]
 """How a column is wanted: ids as they are; few distinct values, as a dictionary; float64."""
 
 
-class Table(Protocol):
-    """Named columns of one length, read on demand."""
+class Table(ABC):
+    """Named columns of one length, read on demand.
+
+    Attributes
+    ----------
+    name : str
+        How messages call it.
+    names : sequence of str
+        Its columns.
+    notes : list of str
+        What was found out in opening it.
+    roles : mapping of str to str
+        Roles that the format knows by itself, such as {"query": "qid"}: they need no guess.
+    feature_names : sequence of str
+        Columns that are features by nature: they are always read, and not guessed to be anything else.
+    absent : mapping of str to str
+        For a role that the format never has, the sentence that says what to do about it.
+    """
 
     name: str
     names: Sequence[str]
     notes: list[str]
+    roles: Mapping[str, str] = MappingProxyType({})
+    feature_names: Sequence[str] = ()
+    absent: Mapping[str, str] = MappingProxyType({})
 
+    @abstractmethod
     def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
         """The columns asked for, as Arrow columns; numbers are float64."""
-        ...
 
+    @abstractmethod
     def head(self, rows: int) -> pd.DataFrame:
         """The first rows, with types found out."""
-        ...
+
+    def matrix(self, names: Sequence[str]) -> npt.NDArray[np.float64] | None:
+        """These features where they are kept as a matrix already, without copying; otherwise None."""
+        return None
 
     def line_of(self, row: int) -> int:
         """Where an editor shows row 0, 1, ...: the line of a file, or the row counted from 1."""
-        ...
+        return row + 1
 
 
-class ArrowTable:
+class ArrowTable(Table):
     """A Parquet file, a folder of them, or anything that is an Arrow table already."""
 
     def __init__(self, table: pa.Table | pq.ParquetDataset, name: str, limits: Limits) -> None:
@@ -88,11 +111,8 @@ class ArrowTable:
         batch = next(first.iter_batches(batch_size=rows), None)
         return pd.DataFrame(first.schema_arrow.empty_table().to_pandas() if batch is None else batch.to_pandas())
 
-    def line_of(self, row: int) -> int:
-        return row + 1
 
-
-class FrameTable:
+class FrameTable(Table):
     """A pandas DataFrame."""
 
     def __init__(self, frame: pd.DataFrame, limits: Limits, name: str = "the DataFrame") -> None:
@@ -116,28 +136,6 @@ class FrameTable:
     def head(self, rows: int) -> pd.DataFrame:
         return self._frame.head(rows)
 
-    def line_of(self, row: int) -> int:
-        return row + 1
-
-
-def open_parquet(raw: Raw, limits: Limits) -> ArrowTable:
-    """A Parquet file from memory."""
-    try:
-        return ArrowTable(pq.ParquetFile(pa.BufferReader(raw.data)).read(), raw.name, limits)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(
-            f"{raw.name} cannot be read as Parquet ({first_line(error)}). "
-            "Write it again, or check that the copy is whole."
-        ) from error
-
-
-def open_parquet_folder(folder: Path, limits: Limits) -> ArrowTable:
-    """All .parquet files below a folder, in the order of their names."""
-    try:
-        return ArrowTable(pq.ParquetDataset(folder), folder.name, limits)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(f"The folder {folder.name} cannot be read as Parquet ({first_line(error)}).") from error
-
 
 def parse_numbers(column: pa.ChunkedArray, name: str, table: Table, decimal: str = ".") -> pa.ChunkedArray:
     """Text as float64; the first value that is no number is named in the error."""
@@ -155,7 +153,9 @@ def parse_numbers(column: pa.ChunkedArray, name: str, table: Table, decimal: str
     return pa.chunked_array([pa.array(numbers.to_numpy(dtype=np.float64))])
 
 
-MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "#n/a", "null", "<na>", "none"})
+MISSING_VALUES: tuple[str, ...] = ("", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "<NA>")
+"""Texts that usually mean "nothing"."""
+MISSING_TEXT = frozenset(text.lower() for text in MISSING_VALUES)
 
 
 def not_a_number(table: Table, name: str, row: int, text: pd.Series) -> DataError:

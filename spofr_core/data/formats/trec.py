@@ -11,20 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from spofr_core.data.formats import FORMATS, Format, TextOptions
 from spofr_core.data.formats.source import Raw, Source, as_utf8, open_raw
-from spofr_core.data.formats.tables import FrameTable
+from spofr_core.data.formats.tables import FrameTable, Table
 from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError
 
 _RUN = ("query", "Q0", "item", "rank", "score", "tag")
 _QRELS = ("query", "iteration", "item", "relevance")
 _RUN_LINE = re.compile(rb"^\s*\S+\s+[Qq]0\s+\S+\s+\d+\s+\S+\s+\S+\s*$")
-
-
-def looks_like_run(head: bytes) -> bool:
-    """Whether the first line has the six fields of a run."""
-    line = next((line for line in head.splitlines() if line.strip()), b"")
-    return _RUN_LINE.match(line) is not None
 
 
 class RunTable(FrameTable):
@@ -101,3 +96,22 @@ def _read_fields(
         io.StringIO(content), sep=r"\s+", header=None, names=list(names), dtype=str, keep_default_na=False, quoting=3
     )
     return frame, np.array(filled, dtype=np.int64)
+
+
+class TrecRun(Format):
+    """What rankers of the TREC evaluations write. Files have no usual ending: they are known by their first line."""
+
+    name = "trec"
+    label = "TREC run"
+
+    def sniff(self, raw: Raw) -> bool:
+        """Whether the first line has the six fields of a run."""
+        line = next((line for line in raw.head.splitlines() if line.strip()), b"")
+        return _RUN_LINE.match(line) is not None
+
+    def open(self, raw: Raw, limits: Limits, options: TextOptions) -> Table:
+        """The run with its four columns that tell something."""
+        return RunTable(raw, limits, encoding=options.encoding)
+
+
+FORMATS.register(TrecRun())

@@ -6,7 +6,11 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 
+from spofr_core.data.formats.tables import Table
 from spofr_core.errors import DataError
+
+_COMPARED = 5000
+"""Names that a mistyped one is compared with: comparing takes time."""
 
 ROLES: tuple[str, ...] = (
     "query", "item", "group", "relevance", "score", "rank", "click", "position", "propensity",
@@ -88,21 +92,25 @@ def _guessed_roles(mapping: Mapping[str, str], plain: Mapping[str, str]) -> list
 
 def missing_column(column: str, names: Sequence[str], role: str, source: str) -> DataError:
     """The error for a column that is not there, with the nearest name that is."""
-    close = difflib.get_close_matches(column, names, n=1)
+    close = difflib.get_close_matches(column, names[:_COMPARED], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return DataError(
         f"{source} has no column {column!r} (asked for as the {role}); it has {_listed(names)}.{hint}", column=column
     )
 
 
-def unknown_role(role: str, names: Sequence[str], source: str) -> DataError:
-    """The error for a needed role that no column could be guessed for."""
+def unknown_role(role: str, table: Table, question: str = "") -> DataError:
+    """The error for a needed role that no column could be guessed for; what the table says about it comes first."""
+    if role in table.absent:
+        return DataError(table.absent[role], column=role)
+    if question:
+        return DataError(question, column=role)
     usual = ", ".join(ALIASES[role][:4])
-    data_first = all(_is_number(name) for name in names)
+    data_first = all(_is_number(name) for name in table.names)
     hint = " The first line looks like data: the file needs a line of column names." if data_first else ""
     return DataError(
-        f"Which column of {source} is the {role}? None has a usual name ({usual}, ...); it has {_listed(names)}. "
-        f"Name it: {role}='...'.{hint}",
+        f"Which column of {table.name} is the {role}? None has a usual name ({usual}, ...); it has "
+        f"{_listed(table.names)}. Name it: {role}='...'.{hint}",
         column=role,
     )
 

@@ -1,4 +1,4 @@
-"""Groups of the rows that are read: from columns of the table, from features, or from a table of their own."""
+"""Groups of the rows that are read: from columns of the table, or from a table of their own."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from spofr_core.data.limits import Limits
 from spofr_core.data.reading.columns import guess_columns, missing_column, unknown_role
 from spofr_core.errors import DataError
 
-MISSING_VALUES: tuple[str, ...] = ("", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "<NA>")
-
 
 def groups_of_table(
     spec: GroupSpec,
@@ -31,16 +29,6 @@ def groups_of_table(
         return group_by_number(to_float(columns[spec.columns[0], "number"]), spec)
     labels = [labels_of(columns[name, "coded"], missing_values) for name in spec.columns]
     return group_by_labels(labels, spec, limits)
-
-
-def groups_of_features(
-    spec: GroupSpec, features: npt.NDArray[np.float64], names: Sequence[str], limits: Limits
-) -> Grouping:
-    """Groups from features of LETOR lines: cut, or taken as labels."""
-    chosen = [features[:, list(names).index(name)] for name in spec.columns]
-    if spec.numeric:
-        return group_by_number(chosen[0], spec)
-    return group_by_labels([labels_of(pa.chunked_array([pa.array(values)]), ()) for values in chosen], spec, limits)
 
 
 def labels_of(column: pa.ChunkedArray, missing_values: Sequence[str]) -> Labels:
@@ -65,17 +53,17 @@ class Lookup:
 
     def __init__(self, table: Table, item: str | None) -> None:
         self.table = table
-        given = {"item": item} if item is not None and item in table.names else {}
+        given = {"item": item} if item is not None and item in table.names else dict(table.roles)
         self._mapping, self._notes = guess_columns(table.names, given)
         if "item" not in self._mapping:
-            raise unknown_role("item", table.names, table.name)
+            raise unknown_role("item", table)
 
     def guess_group(self, notes: list[str]) -> str:
         """The group column by its usual name, or the only other column."""
         others = [name for name in self.table.names if name != self._mapping["item"]]
         column = self._mapping.get("group") or (others[0] if len(others) == 1 else None)
         if column is None:
-            raise unknown_role("group", self.table.names, self.table.name)
+            raise unknown_role("group", self.table)
         notes.append(f"Column {column!r} of {self.table.name} was taken as the group.")
         return column
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
-import pyarrow as pa
 
-from spofr_core.data.formats import letor
-from spofr_core.data.formats.opening import AnySource, Format, open_table
-from spofr_core.data.formats.source import Raw
+from spofr_core.data.formats import TextOptions
+from spofr_core.data.formats.opening import AnySource, open_table
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.columns import guess_columns
 
@@ -29,7 +27,11 @@ class TablePreview:
     notes : tuple of str
         The guesses in words.
     format : str
-        "csv", "parquet", "letor", "trec" or "frame".
+        One of `FORMATS`, or "frame".
+    known : dict
+        Those of the roles that the format knows by itself: no guess, and nothing to choose.
+    features : tuple of str
+        Columns that are features by nature.
     """
 
     head: pd.DataFrame
@@ -37,13 +39,15 @@ class TablePreview:
     kinds: dict[str, str]
     notes: tuple[str, ...]
     format: str
+    known: dict[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
 
 
 def preview_table(
     source: AnySource,
     *,
     rows: int = 100,
-    format: Format | None = None,
+    format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
@@ -51,25 +55,15 @@ def preview_table(
 ) -> TablePreview:
     """The first rows of a table, the kind of each column, and which role each column seems to have."""
     limits = limits or Limits()
-    opened = open_table(source, limits, format, delimiter, encoding, decimal)
-    if isinstance(opened, Raw):
-        lines = letor.parse_letor(_first_lines(opened, rows), encoding=encoding)
-        frame = pd.DataFrame(lines.features, columns=list(lines.feature_names))
-        frame.insert(0, "qid", lines.query_ids)
-        frame.insert(0, "label", lines.labels)
-        kinds = {name: _kind(frame[name]) for name in frame.columns}
-        return TablePreview(frame, {"query": "qid", "relevance": "label"}, kinds, (), "letor")
-    head = opened.head(rows)
-    mapping, notes = guess_columns([name for name in opened.names if name])
-    kinds = {name: _kind(head.iloc[:, k]) for k, name in enumerate(opened.names)}
-    kind = {"CsvTable": "csv", "ArrowTable": "parquet", "RunTable": "trec"}.get(type(opened).__name__, "frame")
-    return TablePreview(head, mapping, kinds, (*opened.notes, *notes), kind)
-
-
-def _first_lines(raw: Raw, rows: int) -> Raw:
-    lines = raw.head.splitlines(keepends=True)
-    whole = lines if len(raw.head) == raw.data.size else lines[:-1]
-    return Raw(raw.name, raw.suffix, pa.py_buffer(b"".join((whole or lines)[:rows])))
+    found, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal), rows=rows)
+    head = table.head(rows)
+    features = set(table.feature_names)
+    mapping, notes = guess_columns([name for name in table.names if name and name not in features], table.roles)
+    kinds = {name: _kind(head.iloc[:, k]) for k, name in enumerate(table.names)}
+    known = dict(table.roles)
+    return TablePreview(
+        head, mapping, kinds, (*table.notes, *notes), found, known=known, features=tuple(table.feature_names)
+    )
 
 
 def _kind(column: pd.Series) -> str:

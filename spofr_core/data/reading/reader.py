@@ -13,17 +13,17 @@ import pyarrow as pa
 
 from spofr_core.data.clicks import IPS, with_ips_labels
 from spofr_core.data.dataset import RankingDataset
-from spofr_core.data.formats import letor
-from spofr_core.data.formats.opening import AnySource, Format, open_table
-from spofr_core.data.formats.source import Raw, Source
-from spofr_core.data.formats.tables import Kind, Table, no_rows, to_float
+from spofr_core.data.formats import TextOptions
+from spofr_core.data.formats.opening import AnySource, open_table
+from spofr_core.data.formats.source import Source
+from spofr_core.data.formats.tables import MISSING_VALUES, Kind, Table, no_rows, to_float
 from spofr_core.data.formats.trec import relevance_from_qrels
-from spofr_core.data.group_spec import Grouping, GroupSpec, Missing
+from spofr_core.data.group_spec import GroupSpec, Missing
 from spofr_core.data.ids import factorize, first_odd_one, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import Parsed, assemble
 from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column, unknown_role
-from spofr_core.data.reading.grouping import MISSING_VALUES, Lookup, groups_of_features, groups_of_table
+from spofr_core.data.reading.grouping import Lookup, groups_of_table
 from spofr_core.errors import ConfigError, DataError
 
 Groups = str | Sequence[str] | GroupSpec
@@ -51,7 +51,7 @@ def read_dataset(
     qrels: Source | None = None,
     ips: IPS | None = None,
     guess: bool = True,
-    format: Format | None = None,
+    format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
@@ -73,10 +73,11 @@ def read_dataset(
         Column with ranks (1 is the top) in place of a score.
     group : str, sequence of str or GroupSpec, optional
         Column of the groups; several columns are crossed. A `GroupSpec` says all about the groups at once: give that
-        of a training part (`train.group_spec`) to get the same groups in a test part. For LETOR: a feature number.
+        of a training part (`train.group_spec`) to get the same groups in a test part. LETOR lines have the columns
+        "label", "qid", "1", "2", ... for the features, and "comment" where every line has one.
     features : sequence of str or "auto", optional
-        Columns of the features; "auto" takes every numeric column that has no other role. LETOR features are always
-        read.
+        Columns of the features; "auto" takes every numeric column that has no other role. Those of LETOR lines are
+        read without being asked for.
     group_quantiles, group_thresholds : optional
         Cut the (numeric) group column into k groups at its quantiles, or at these thresholds.
     group_against_rest : str, optional
@@ -93,8 +94,8 @@ def read_dataset(
         How clicks become labels when there is a click column and no relevance.
     guess : bool
         Whether unnamed columns may be guessed.
-    format : {"csv", "parquet", "letor", "trec"}, optional
-        Do not find out the format.
+    format : str, optional
+        One of `FORMATS` ("csv", "parquet", "letor", "trec"): do not find out the format.
     delimiter, encoding, decimal : str, optional
         Of delimited text, where finding out is not enough.
     limits : Limits, optional
@@ -123,13 +124,12 @@ def read_dataset(
     if score is not None and rank is not None:
         raise ConfigError(f"Give a score or a rank, not both: got score={score!r} and rank={rank!r}.")
     spec = _group_spec(group, group_quantiles, group_thresholds, group_against_rest, missing)
-    lookup = None if item_groups is None else _open_lookup(item_groups, item, limits, encoding)
+    lookup = None
+    if item_groups is not None:
+        lookup = Lookup(open_table(item_groups, limits, None, TextOptions(encoding=encoding))[1], item)
     wanted = _Wanted(given, spec, missing, tuple(missing_values), features, lookup, guess)
-    opened = open_table(source, limits, format, delimiter, encoding, decimal)
-    if isinstance(opened, Raw):
-        parsed = _parse_letor(opened, wanted, limits, encoding)
-    else:
-        parsed = _parse_table(opened, wanted, limits)
+    _, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal))
+    parsed = _parse_table(table, wanted, limits)
     if qrels is not None:
         _judge(parsed, qrels, limits)
     data = assemble(parsed, limits)
@@ -181,7 +181,7 @@ def _group_spec(
 
 
 def _column_name(column: object, role: str) -> str:
-    """A column is named by its text; the number of a LETOR feature or of an unnamed column may be a number."""
+    """A column is named by its text; one that is called by a number may be named by that."""
     if isinstance(column, bool) or not isinstance(column, str | int | np.integer):
         raise ConfigError(f"{role!r} must be the name of a column, got {column!r}.")
     return str(column)
@@ -197,7 +197,9 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
         requests += [(column, "number" if spec.numeric else "coded") for column in spec.columns]
     numeric = [role for role in ROLES if role in mapping and role not in ("query", "item", "group")]
     requests += [(mapping[role], "number") for role in numeric]
-    requests += [(column, "number") for column in features]
+    matrix = table.matrix(features) if features else None
+    if matrix is None:
+        requests += [(column, "number") for column in features]
     columns = _read(table, requests)
     if len(columns[mapping["query"], "coded"]) == 0:
         raise no_rows(table.name)
@@ -214,9 +216,14 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     if wanted.lookup is None:
         grouping = groups_of_table(spec, columns, wanted.missing_values, limits)
     else:
-        grouping = _look_up(wanted.lookup, spec, item_ids, wanted, limits)
+        if item_ids is None:
+            raise unknown_role(
+                "item", table, "A table from item to group needs an item column in the data: item='...'."
+            )
+        grouping = wanted.lookup.groups(spec, item_ids, wanted.missing_values, limits)
     numbers = {role: to_float(columns[mapping[role], "number"]) for role in numeric}
-    matrix = np.column_stack([to_float(columns[name, "number"]) for name in features]) if features else None
+    if features and matrix is None:
+        matrix = np.column_stack([to_float(columns[name, "number"]) for name in features])
     columns.clear()  # a large table should not be in memory twice while the rest is checked
     _ranks_to_scores(numbers, mapping, notes)
     return Parsed(
@@ -239,7 +246,7 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
     for role, column in wanted.given.items():
         if column not in table.names:
             raise missing_column(column, table.names, role, table.name)
-    given = dict(wanted.given)
+    given = {**table.roles, **wanted.given}
     spec = wanted.spec
     if spec is not None:
         holder = table if wanted.lookup is None else wanted.lookup.table
@@ -248,14 +255,16 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
                 raise missing_column(column, holder.names, "group", holder.name)
     if spec is not None or wanted.lookup is not None:
         given["group"] = spec.columns[0] if spec is not None else ""
-    mapping, notes = guess_columns(table.names, given) if wanted.guess else (dict(given), [])
+    features = set(table.feature_names)
+    guessable = [name for name in table.names if name not in features]
+    mapping, notes = guess_columns(guessable, given) if wanted.guess else (dict(given), [])
     if "query" not in mapping:
-        raise unknown_role("query", table.names, table.name)
+        raise unknown_role("query", table)
     if spec is None and wanted.lookup is not None:
         spec = wanted.spec_for(wanted.lookup.guess_group(notes))
     if spec is None:
         if "group" not in mapping:
-            raise unknown_role("group", table.names, table.name)
+            raise unknown_role("group", table)
         spec = wanted.spec_for(mapping["group"])
     mapping["group"] = spec.columns[0]
     if "rank" in mapping and "score" in mapping:
@@ -264,8 +273,8 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
 
 
 def _feature_columns(table: Table, wanted: _Wanted, mapping: Mapping[str, str], spec: GroupSpec) -> list[str]:
-    if wanted.features is None:
-        return []
+    if wanted.features is None or (wanted.features == "auto" and table.feature_names):
+        return list(table.feature_names)
     if wanted.features == "auto":
         head = table.head(1000)
         used = {*mapping.values(), *spec.columns}
@@ -351,55 +360,6 @@ def _ranks_to_scores(numbers: dict[str, npt.NDArray[np.float64]], mapping: dict[
         numbers["score"] = -numbers["position"]
         mapping["score"] = mapping["position"]
         notes.append(f"There is no score: the ranking is the one shown, by column {mapping['position']!r}.")
-
-
-def _parse_letor(raw: Raw, wanted: _Wanted, limits: Limits, encoding: str | None) -> Parsed:
-    lines = letor.parse_letor(raw, encoding=encoding)
-    codes, query_ids = pd.factorize(lines.query_ids)
-    spec = wanted.spec
-    if wanted.lookup is not None:
-        if lines.item_ids is None:
-            raise DataError(f"{raw.name} has no item ids (# docid) to look up in {wanted.lookup.table.name}.")
-        spec = spec or wanted.spec_for(wanted.lookup.guess_group([]))
-        grouping = _look_up(wanted.lookup, spec, lines.item_ids, wanted, limits)
-    elif spec is None:
-        raise DataError(
-            f"{raw.name} is LETOR text, which has no group column: name a feature and cut it (group='133', "
-            "group_quantiles=2), or give a table from item to group (item_groups=...).",
-            column="group",
-        )
-    else:
-        for column in spec.columns:
-            if column not in lines.feature_names:
-                raise missing_column(column, lines.feature_names, "group", raw.name)
-        grouping = groups_of_features(spec, lines.features, lines.feature_names, limits)
-    return Parsed(
-        name=raw.name,
-        query_codes=codes,
-        query_ids=np.asarray(query_ids),
-        item_ids=lines.item_ids,
-        grouping=grouping,
-        line_of=lambda row: letor.line_of(raw, row),
-        columns={"query": "qid", "item": "comment", "relevance": "label", "group": spec.columns[0]},
-        numbers={"relevance": lines.labels},
-        features=lines.features,
-        feature_names=lines.feature_names,
-    )
-
-
-def _open_lookup(source: AnySource, item: str | None, limits: Limits, encoding: str | None) -> Lookup:
-    table = open_table(source, limits, None, None, encoding, ".")
-    if isinstance(table, Raw):
-        raise DataError(f"{table.name} is LETOR text; a table from item to group needs column names.")
-    return Lookup(table, item)
-
-
-def _look_up(
-    lookup: Lookup, spec: GroupSpec, item_ids: npt.NDArray[Any] | None, wanted: _Wanted, limits: Limits
-) -> Grouping:
-    if item_ids is None:
-        raise DataError("A table from item to group needs an item column in the data: item='...'.", column="item")
-    return lookup.groups(spec, item_ids, wanted.missing_values, limits)
 
 
 def _judge(parsed: Parsed, qrels: Source, limits: Limits) -> None:

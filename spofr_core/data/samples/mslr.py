@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from spofr_core.config import checked_seed
 from spofr_core.data.dataset import RankingDataset, Splits
-from spofr_core.data.formats.letor import parse_letor
-from spofr_core.data.formats.source import open_raw
+from spofr_core.data.formats.opening import open_table
+from spofr_core.data.formats.tables import to_float
 from spofr_core.data.group_spec import GroupSpec, group_by_number
+from spofr_core.data.ids import factorize, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.rows import offsets_of, rows_of
 from spofr_core.data.samples import SAMPLES
@@ -59,18 +61,23 @@ def read_pages(path: str | Path) -> Pages:
     Relevant is a label of 3 or 4; queries without a relevant page are dropped. abs() of feature 128; log1p of the
     features 11-15, 41-45, 91-95, 128 and 134-136, which are counts and lengths.
     """
-    lines = parse_letor(open_raw(path, Limits()))
-    if lines.features.shape[1] != _N_FEATURES or lines.feature_names[0] != "1":
-        raise DataError(f"{Path(path).name} has {lines.features.shape[1]} features; MSLR-WEB has {_N_FEATURES}.")
-    codes, query_ids = pd.factorize(lines.query_ids)
+    _, table = open_table(path, Limits())
+    names = [str(k) for k in range(1, _N_FEATURES + 1)]
+    matrix = table.matrix(names)
+    if matrix is None or len(table.feature_names) != _N_FEATURES:
+        raise DataError(f"{Path(path).name} has {len(table.feature_names)} features; MSLR-WEB has {_N_FEATURES}.")
+    query, label = table.roles["query"], table.roles["relevance"]
+    columns = table.read({query: "coded", label: "number"})
+    codes, distinct = factorize(columns[query])
+    query_ids = to_ids(pa.chunked_array([distinct]))
     offsets, order = offsets_of(codes, len(query_ids))
     rows = np.arange(len(codes)) if order is None else order
-    relevant = lines.labels[rows] >= _RELEVANT_FROM
-    features = lines.features[rows]
+    relevant = to_float(columns[label])[rows] >= _RELEVANT_FROM
+    features = matrix[rows]
     features[:, 127] = np.abs(features[:, 127])
     logged = np.array(_LOGGED) - 1
     features[:, logged] = np.log1p(features[:, logged])
-    pages = Pages(np.asarray(query_ids), offsets, rows, features, relevant, 0)
+    pages = Pages(query_ids, offsets, rows, features, relevant, 0)
     usable = np.flatnonzero(np.logical_or.reduceat(relevant, offsets[:-1]))
     if not len(usable):
         raise DataError(f"No query of {Path(path).name} has a page of label 3 or 4: no list can be made.")

@@ -1,0 +1,50 @@
+"""Parquet: a file, or a folder of them that is one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spofr_core.data.formats import FORMATS, Format, TextOptions
+from spofr_core.data.formats.source import Raw
+from spofr_core.data.formats.tables import ArrowTable, Table
+from spofr_core.data.limits import Limits
+from spofr_core.errors import DataError, first_line
+
+
+class Parquet(Format):
+    """Apache Parquet."""
+
+    name = "parquet"
+    label = "Parquet (file or folder)"
+    suffixes = (".parquet", ".pq")
+
+    def sniff(self, raw: Raw) -> bool:
+        """Its magic number."""
+        return raw.head.startswith(b"PAR1")
+
+    def open(self, raw: Raw, limits: Limits, options: TextOptions) -> Table:
+        """A file from memory."""
+        try:
+            return ArrowTable(pq.ParquetFile(pa.BufferReader(raw.data)).read(), raw.name, limits)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DataError(
+                f"{raw.name} cannot be read as Parquet ({first_line(error)}). "
+                "Write it again, or check that the copy is whole."
+            ) from error
+
+    def sniff_folder(self, folder: Path) -> bool:
+        """Whether there is a .parquet file below."""
+        return any(folder.rglob("*.parquet"))
+
+    def open_folder(self, folder: Path, limits: Limits) -> Table:
+        """All .parquet files below the folder, in the order of their names."""
+        try:
+            return ArrowTable(pq.ParquetDataset(folder), folder.name, limits)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DataError(f"The folder {folder.name} cannot be read as Parquet ({first_line(error)}).") from error
+
+
+FORMATS.register(Parquet())
