@@ -14,7 +14,7 @@ from dashboard.widgets.elements import chart, explain_errors, show_table
 from dashboard.widgets.run_picker import picked
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation import GUARANTEE_DELTAS, LEVELS, guarantees
-from spofr_core.experiments import takes_delta
+from spofr_core.learning import METHODS
 from spofr_core.reporting import baselines, empty_slots, in_order, method_title, percent, promised
 
 SHOWN_LEVELS = (0.5, 0.9, 1.0)
@@ -112,7 +112,7 @@ def _what(select: str) -> str:
 
 def _bars(frame: pd.DataFrame) -> None:
     chart(
-        charts.guarantee(frame, {method for method in set(frame["method"]) if takes_delta(method)}),
+        charts.guarantee(frame, {method for method in set(frame["method"]) if METHODS[method].guaranteed}),
         "DCG with a guarantee for each query",
         "Bars of mean test DCG by delta, share of queries that hold it, and method; a cross where there is no model.",
         table=lambda: frame,
@@ -133,7 +133,9 @@ def _table(frame: pd.DataFrame) -> None:
             "delta": frame["delta"],
             "share asked for, %": 100 * frame["level"],
             "method": [method_title(method) for method in frame["method"]],
-            "guarantee": ["by construction" if takes_delta(method) else "no guarantee" for method in frame["method"]],
+            "guarantee": [
+                "by construction" if METHODS[method].guaranteed else "no guarantee" for method in frame["method"]
+            ],
             "models": frame["models"],
             "that qualify": frame["qualified"],
             "DCG on test": frame["dcg"],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spofr_core.experiments.paper.reproduction import Reproduction, planned_runs, reproduce
     from spofr_core.experiments.progress import SweepBar, SweepState, format_duration, map_with_progress
     from spofr_core.experiments.run_data import DataShelf, load_splits, training_data
-    from spofr_core.experiments.runs.execution import decide, run_fairness
+    from spofr_core.experiments.runs.execution import run_fairness
     from spofr_core.experiments.runs.home import home, private_runs, shared_runs, unpacked
     from spofr_core.experiments.runs.record import RunRecord
     from spofr_core.experiments.runs.result_tables import collect, export_results, query_results, results
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spofr_core.experiments.runs.run_output import RESULT_COLUMNS
     from spofr_core.experiments.runs.store import RunStore
     from spofr_core.experiments.sweep import SweepOutcome, missing_runs, run_sweep
-    from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig, SweepSpec, takes_delta, takes_penalty
+    from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig, SweepSpec
     from spofr_core.experiments.time_estimate import Estimate, estimate
 
 _HOME = {
@@ -38,8 +38,8 @@ _HOME = {
     "runs.record": ("RunRecord",),
     "paper.reproduction": ("Reproduction", "planned_runs", "reproduce"),
     "runs.result_tables": ("collect", "export_results", "query_results", "results"),
-    "runs.execution": ("decide", "run_fairness"),
-    "sweep_spec": ("DatasetSpec", "RunConfig", "SweepSpec", "takes_delta", "takes_penalty"),
+    "runs.execution": ("run_fairness",),
+    "sweep_spec": ("DatasetSpec", "RunConfig", "SweepSpec"),
     "runs.home": ("home", "private_runs", "shared_runs", "unpacked"),
     "runs.store": ("RunStore",),
     "sweep": ("SweepOutcome", "missing_runs", "run_sweep"),
@@ -67,7 +67,6 @@ __all__ = [
     "SweepState",
     "Task",
     "collect",
-    "decide",
     "estimate",
     "export_results",
     "findings",
@@ -87,8 +86,6 @@ __all__ = [
     "run_sweep",
     "shared_runs",
     "sweeps_for",
-    "takes_delta",
-    "takes_penalty",
     "training_data",
     "unpacked",
 ]

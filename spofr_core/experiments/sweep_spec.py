@@ -18,13 +18,18 @@ from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Notion, PositionBias
 from spofr_core.learning import METHODS, method_named
-from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
+from spofr_core.learning.training_settings import renamed_settings, settings_in_names
 
 Groups = int | str | tuple[str, ...]
 
 DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)
 PENALTIES = (0.0, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 ID_LENGTH = 16
+
+
+def rivals() -> tuple[str, ...]:
+    """The methods that a comparison is about: all but the baselines."""
+    return tuple(method.name for method in METHODS.values() if method.role == "rival")
 
 
 class DatasetSpec(StrictModel):
@@ -108,10 +113,15 @@ class RunConfig(StrictModel):
     data_seed: int = Field(default=0, ge=0)
     settings: dict[str, Any] = Field(default_factory=dict)
 
+    @field_validator("settings")
+    @classmethod
+    def _settings_of_now(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        return renamed_settings(settings)
+
     @cached_property
     def run(self) -> str:
         """Name of the run: the beginning of the SHA-256 of the settings as canonical JSON."""
-        return digest_of(self.to_dict())[:ID_LENGTH]
+        return digest_of(self.to_dict() | {"settings": settings_in_names(self.settings)})[:ID_LENGTH]
 
     @cached_property
     def data_key(self) -> str:
@@ -135,14 +145,15 @@ class RunConfig(StrictModel):
 class SweepSpec(StrictModel):
     """Many runs: the product of grids.
 
-    Methods that can be asked for a delta (SPOFR, predict-then-optimise) run once per delta, those that are steered by a
-    penalty (FULTR, DELTR) once per penalty, the others once; all of that for every number of groups, notion, training
+    Methods that can be asked for a delta run once per delta, those that are steered by a penalty once per penalty, the
+    others once; all of that for every number of groups, notion, training
     size and seed.
 
     Parameters
     ----------
     dataset : DatasetSpec
     methods : tuple of str
+        All but the baselines by default.
     deltas, penalties : tuple of float
     groups : tuple
         Numbers or names of groupings; None is the data's own.
@@ -162,7 +173,7 @@ class SweepSpec(StrictModel):
     """
 
     dataset: DatasetSpec
-    methods: tuple[str, ...] = ("spofr", "pto", "fultr", "deltr")
+    methods: tuple[str, ...] = Field(default_factory=rivals)
     deltas: tuple[float, ...] = DELTAS
     penalties: tuple[float, ...] = PENALTIES
     groups: tuple[Groups | None, ...] = (None,)
@@ -193,10 +204,11 @@ class SweepSpec(StrictModel):
         for method in (*self.methods, *self.method_settings):
             if method not in METHODS:
                 raise ValueError(f"a method must be one of {list(METHODS)}, got {method!r}.")
-        for name, wanted in (("deltas", takes_delta), ("penalties", takes_penalty)):
+        for name, steer in (("deltas", "delta"), ("penalties", "penalty")):
             grid = getattr(self, name)
-            if not grid and any(wanted(method) for method in self.methods):
-                raise ValueError(f"the grid {name!r} is empty; {_those(self.methods, wanted)} need at least one value.")
+            takers = [method for method in self.methods if METHODS[method].steered_by == steer]
+            if takers and not grid:
+                raise ValueError(f"the grid {name!r} is empty; {' and '.join(takers)} need at least one value.")
             below = [value for value in grid if value < 0]
             if below:
                 raise ValueError(f"{name!r} holds {below[0]:g}; give numbers >= 0.")
@@ -259,9 +271,10 @@ class SweepSpec(StrictModel):
         return tuple(found.values())
 
     def _steered(self, method: str) -> Iterator[tuple[float | None, float | None]]:
-        if takes_delta(method):
+        steered_by = METHODS[method].steered_by
+        if steered_by == "delta":
             yield from ((delta, None) for delta in self.deltas)
-        elif takes_penalty(method):
+        elif steered_by == "penalty":
             yield from ((None, penalty) for penalty in self.penalties)
         else:
             yield None, None
@@ -276,16 +289,6 @@ class SweepSpec(StrictModel):
         return {name: value for name, value in full.items() if name not in ("seed", "penalty")}
 
 
-def takes_delta(method: str) -> bool:
-    """Whether this method can be asked for a delta."""
-    return issubclass(method_named(method), ProgrammeEstimator)
-
-
-def takes_penalty(method: str) -> bool:
-    """Whether this method is steered by a penalty."""
-    return "penalty" in method_named(method).settings_type.model_fields
-
-
 def digest_of(content: Any) -> str:
     """SHA-256 of plain values, the same whatever the order of keys."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -294,7 +297,3 @@ def digest_of(content: Any) -> str:
 
 def _plain(groups: Groups | None) -> Any:
     return list(groups) if isinstance(groups, tuple) else groups
-
-
-def _those(methods: tuple[str, ...], wanted: Any) -> str:
-    return " and ".join(method for method in methods if wanted(method))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from spofr_core.lazy import lazy_names
 from spofr_core.learning.methods import METHODS, Method
+from spofr_core.learning.scorers import SCORERS, Scorer
 
 if TYPE_CHECKING:
     from spofr_core.learning.callbacks import JsonLines, ProgressBar
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from spofr_core.learning.methods.unfair import Unfair, UnfairSettings
     from spofr_core.learning.methods.uniform import Uniform
     from spofr_core.learning.models import load_model, make_estimator, method_named
-    from spofr_core.learning.onnx_export import export_onnx
     from spofr_core.learning.problems import CollapsedScores, LearningWarning, TrainingDiverged
+    from spofr_core.learning.scorers.onnx_export import export_onnx
     from spofr_core.learning.training_settings import TrainingSettings
 
 _HOME = {
@@ -39,7 +40,7 @@ _HOME = {
     "methods.unfair": ("Unfair", "UnfairSettings"),
     "methods.uniform": ("Uniform",),
     "models": ("load_model", "make_estimator", "method_named"),
-    "onnx_export": ("export_onnx",),
+    "scorers.onnx_export": ("export_onnx",),
     "problems": ("CollapsedScores", "LearningWarning", "TrainingDiverged"),
     "training_settings": ("TrainingSettings",),
 }
@@ -48,6 +49,7 @@ __all__ = [
     "DELTR",
     "FULTR",
     "METHODS",
+    "SCORERS",
     "SPOFR",
     "Callback",
     "CollapsedScores",
@@ -66,6 +68,7 @@ __all__ = [
     "Progress",
     "ProgressBar",
     "SPOFRSettings",
+    "Scorer",
     "SortedPolicies",
     "StopTraining",
     "TrainingDiverged",

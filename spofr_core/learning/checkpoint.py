@@ -7,9 +7,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 
 from spofr_core.errors import DataError
 
@@ -17,7 +18,7 @@ FILE_NAME = "checkpoint.safetensors"
 
 
 class Checkpoint:
-    """Saves and reads the state of a fit: tensors, and plain values in the header of the same file.
+    """Saves and reads the state of a fit: arrays, and plain values in the header of the same file.
 
     Parameters
     ----------
@@ -31,16 +32,15 @@ class Checkpoint:
         self.path = Path(directory) / FILE_NAME
         self._identity = identity
 
-    def write(self, tensors: dict[str, torch.Tensor], plain: dict[str, Any]) -> None:
+    def write(self, arrays: dict[str, NDArray[Any]], plain: dict[str, Any]) -> None:
         """Replace the checkpoint; whoever is killed meanwhile leaves the old one or the new one, whole."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self.path.with_suffix(".partial")
         text = json.dumps(_without_infinities(plain), allow_nan=False)
-        contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
-        save_file(contiguous, temporary, metadata={"identity": self._identity, "plain": text})
+        save_file(arrays, temporary, metadata={"identity": self._identity, "plain": text})
         temporary.replace(self.path)
 
-    def read(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]] | None:
+    def read(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
         """The last state, or None if there is none.
 
         Raises
@@ -51,9 +51,9 @@ class Checkpoint:
         if not self.path.exists():
             return None
         try:
-            with safe_open(self.path, framework="pt") as file:
+            with safe_open(self.path, framework="np") as file:
                 metadata = file.metadata() or {}
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+                arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118 - not a dict
         except (SafetensorError, OSError) as error:
             raise DataError(f"The checkpoint {self.path} cannot be read ({error}): delete it to start over.") from error
         if metadata.get("identity") != self._identity:
@@ -61,7 +61,7 @@ class Checkpoint:
                 f"The checkpoint {self.path} belongs to a fit with other data, settings or another version: "
                 "delete it to start over, or give the fit a directory of its own."
             )
-        return tensors, json.loads(metadata["plain"])
+        return arrays, json.loads(metadata["plain"])
 
 
 def _without_infinities(plain: dict[str, Any]) -> dict[str, Any]:

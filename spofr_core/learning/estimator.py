@@ -11,22 +11,24 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from spofr_core.data import GroupSpec, RankingDataset
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.checkpoint import Checkpoint
-from spofr_core.learning.decisions import Decision
+from spofr_core.learning.decisions import Decision, RankingPolicies
 from spofr_core.learning.events import Callback, FitReport
 from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, repeats
-from spofr_core.learning.model_files import array_of, read_model, versions, write_model
+from spofr_core.learning.losses.relevance import Loss
+from spofr_core.learning.model_files import read_model, versions, write_model
 from spofr_core.learning.problems import CollapsedScores
-from spofr_core.learning.scorers.network import Scaler, build_network, layer_widths
+from spofr_core.learning.scorers import SCORERS, Scorer
+from spofr_core.learning.scorers.scaling import Scaler
 from spofr_core.learning.trainer import Outcome, Stage, Trainer
-from spofr_core.learning.training_settings import TrainingSettings
+from spofr_core.learning.training_settings import TrainingSettings, settings_in_names
 from spofr_core.learning.validation import Penalty, Validator, score_spread
+from spofr_core.policy.programme import OnInfeasible
 
 FloatArray = NDArray[np.float64]
 
@@ -35,8 +37,7 @@ FloatArray = NDArray[np.float64]
 class Learned:
     """What a fit leaves in an estimator."""
 
-    network: torch.nn.Sequential
-    widths: tuple[int, ...]
+    scorer: Scorer
     scaler: Scaler
     feature_names: tuple[str, ...]
     group_names: tuple[str, ...]
@@ -81,8 +82,21 @@ class Estimator(ABC):
         """How this method ranks these lists, for validation."""
 
     @abstractmethod
-    def policies(self, data: RankingDataset, fairness: Fairness | None = None) -> Any:
-        """The policies of this method for the lists of `data`; see the class for what is guaranteed."""
+    def policies(
+        self, data: RankingDataset, fairness: Fairness | None = None, *, on_infeasible: OnInfeasible = "raise"
+    ) -> RankingPolicies:
+        """The policies of this method for the lists of `data`; see the class for what is guaranteed.
+
+        Parameters
+        ----------
+        data : RankingDataset
+            With the features of the training data; labels are not looked at.
+        fairness : Fairness, optional
+            Another delta, notion or exposure model than the one of this estimator, of a method that can be asked.
+        on_infeasible : {"raise", "relax"}
+            What happens to a list that cannot meet delta, where delta is held: `InfeasibleFairness`, or the smallest
+            delta that it can meet.
+        """
 
     def _best_worth(self, lists: Lists, decision: Decision) -> FloatArray:
         """Pi w of the best policies that knowing the labels would allow."""
@@ -138,10 +152,10 @@ class Estimator(ABC):
             lists, held_out = self._hold_out(lists, notes)
         else:
             held_out = Lists.of(self._same_groups(validation, train), scaler, self._columns(validation, train))
-        network = build_network(len(columns), layer_widths(len(columns), self.settings.hidden), self.settings.seed)
+        scorer = self._scorer_type.build(len(columns), self.settings)
         outcome = Trainer(
             self.method,
-            network,
+            scorer,
             self._stages(lists),
             self.settings,
             validator=None if held_out is None else self._validator(merge_repeats(held_out)),
@@ -150,8 +164,7 @@ class Estimator(ABC):
         ).run()
         counts = self._all_counts(lists, held_out, scaler)
         self._learned = Learned(
-            network=network,
-            widths=layer_widths(len(columns), self.settings.hidden),
+            scorer=scorer,
             scaler=scaler,
             feature_names=tuple(train.feature_names[k] for k in columns),
             group_names=train.group_names,
@@ -186,9 +199,9 @@ class Estimator(ABC):
         return lists if bool(relevant.all()) else lists.take(np.flatnonzero(relevant))
 
     def _stage(
-        self, name: str, loss: Any, lists: Lists, learning_rate: float | None = None, margin: float = 0.0
+        self, name: str, loss: Loss, lists: Lists, learning_rate: float | None = None, margin: float = 0.0
     ) -> Stage:
-        s = self.settings
+        s, lists = self.settings, self._teaching(lists) if loss.needs_relevant else lists
         return Stage(name, loss, lists, learning_rate or s.learning_rate, s.max_steps, s.max_epochs, margin)
 
     # -- using ---------------------------------------------------------------------------------------
@@ -210,19 +223,24 @@ class Estimator(ABC):
         learned = self.learned
         columns = self._columns_by_name(data, learned.feature_names)
         table, rows = feature_table(data)
-        with torch.no_grad():
-            distinct = learned.network(learned.scaler.transform(table[:, columns])).double().numpy()
-        return np.asarray(distinct[rows])
+        return learned.scorer.scores(learned.scaler.transform(table[:, columns]))[rows]
+
+    def estimates(self, data: RankingDataset) -> FloatArray:
+        """What this method ranks by, flat: estimates of relevance, made from the scores."""
+        return self.scores(data)
+
+    @property
+    def _scorer_type(self) -> type[Scorer]:
+        return SCORERS[self.settings.scorer]
 
     def save(self, directory: str | Path) -> None:
         """Write the model: `model.safetensors` and `model.json`."""
         learned = self.learned
-        tensors = {f"network.{name}": tensor for name, tensor in learned.network.state_dict().items()}
-        tensors["scaler.center"] = torch.from_numpy(learned.scaler.center)
-        tensors["scaler.spread"] = torch.from_numpy(learned.scaler.spread)
+        arrays = {f"{learned.scorer.name}.{name}": array for name, array in learned.scorer.arrays().items()}
+        arrays |= {"scaler.center": learned.scaler.center, "scaler.spread": learned.scaler.spread}
         header = {
             **self.to_config(),
-            "architecture": {"n_features": len(learned.scaler.center), "widths": list(learned.widths)},
+            "architecture": learned.scorer.architecture(),
             "feature_names": list(learned.feature_names),
             "constant_features": list(learned.scaler.constant),
             "group_names": list(learned.group_names),
@@ -230,7 +248,7 @@ class Estimator(ABC):
             "versions": learned.report.versions,
             "report": learned.report.to_dict(),
         }
-        write_model(directory, header, tensors)
+        write_model(directory, header, arrays)
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
@@ -249,18 +267,10 @@ class Estimator(ABC):
                 "load it with load_model, which finds the method by itself."
             )
         model = cls.from_config(header)
-        widths = tuple(header["architecture"]["widths"])
-        network = build_network(header["architecture"]["n_features"], widths, 0)
-        weights = {name.removeprefix("network."): t for name, t in file.tensors.items() if name.startswith("network.")}
-        network.load_state_dict(weights)
+        kind, scaler = model._scorer_type, file.part("scaler")
         model._learned = Learned(
-            network=network,
-            widths=widths,
-            scaler=Scaler(
-                array_of(file.tensors["scaler.center"]),
-                array_of(file.tensors["scaler.spread"]),
-                tuple(header["constant_features"]),
-            ),
+            scorer=kind.from_arrays(header["architecture"], file.part(kind.name)),
+            scaler=Scaler(scaler["center"], scaler["spread"], tuple(header["constant_features"])),
             feature_names=tuple(header["feature_names"]),
             group_names=tuple(header["group_names"]),
             group_spec=None if header["group_spec"] is None else GroupSpec.from_dict(header["group_spec"]),
@@ -291,7 +301,7 @@ class Estimator(ABC):
     # -- details -------------------------------------------------------------------------------------
 
     def _columns(self, data: RankingDataset, train: RankingDataset | None = None) -> IntArray:
-        """Columns of the features that the network sees."""
+        """Columns of the features that the scorer sees."""
         reference = train or data
         _need_features(reference)
         unknown = [name for name in self.settings.exclude_features if name not in reference.feature_names]
@@ -329,7 +339,8 @@ class Estimator(ABC):
 
     def _identity(self, train: RankingDataset, validation: RankingDataset | None) -> str:
         data = [train.fingerprint, None if validation is None else validation.fingerprint]
-        return json.dumps({**self.to_config(), "data": data, "versions": versions()}, sort_keys=True)
+        config = self.to_config() | {"settings": settings_in_names(self.settings.to_dict())}
+        return json.dumps({**config, "data": data, "versions": versions()}, sort_keys=True)
 
     def _all_counts(self, lists: Lists, held_out: Lists | None, scaler: Scaler) -> dict[str, int]:
         return {
@@ -371,11 +382,11 @@ class Estimator(ABC):
     def _warn_if_collapsed(self, lists: Lists) -> None:
         """Look at the scores of (up to 500) training lists."""
         sample = lists if len(lists) <= 500 else lists.take(np.arange(500))
-        _, _, collapsed = score_spread(sample.scores(self.learned.network), sample.offsets)
+        _, _, collapsed = score_spread(sample.scores(self.learned.scorer), sample.offsets)
         if collapsed <= 0.5:
             return
         text = (
-            f"The network gives all items the same score in {collapsed:.0%} of the training lists: its rankings "
+            f"The scorer gives all items the same score in {collapsed:.0%} of the training lists: its rankings "
             "are coin tosses. Try another seed, a wider network (hidden=(32,)) or a smaller learning rate."
         )
         learned = self.learned

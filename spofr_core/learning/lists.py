@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from spofr_core.data import RankingDataset
 from spofr_core.errors import DataError
-from spofr_core.learning.scorers.network import Scaler
+from spofr_core.learning.scorers import Scorer
+from spofr_core.learning.scorers.scaling import Scaler
 
 IntArray = NDArray[np.int64]
 
@@ -56,7 +57,7 @@ class Lists:
             raise DataError("Learning needs relevance labels; map a relevance column.", column="relevance")
         table, rows = feature_table(data)
         return cls(
-            table=scaler.transform(table if len(columns) == table.shape[1] else table[:, columns]),
+            table=torch.from_numpy(scaler.transform(table if len(columns) == table.shape[1] else table[:, columns])),
             rows=torch.from_numpy(rows),
             labels=torch.from_numpy(data.relevance.astype(np.float32)),
             codes=np.array(data.groups),
@@ -65,10 +66,9 @@ class Lists:
             weights=np.ones(len(data)),
         )
 
-    def scores(self, network: torch.nn.Module) -> NDArray[np.float64]:
+    def scores(self, scorer: Scorer) -> NDArray[np.float64]:
         """Scores of all items, flat; what lists share is computed once."""
-        with torch.no_grad():
-            return np.asarray(network(self.table).index_select(0, self.rows).double().numpy())
+        return np.asarray(scorer.scores(self.table.numpy())[self.rows.numpy()])
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

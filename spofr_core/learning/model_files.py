@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.numpy import load, save
 
 from spofr_core.errors import DataError
 
@@ -26,7 +26,12 @@ class ModelFile:
     """The content of a model directory."""
 
     header: dict[str, Any]
-    tensors: dict[str, torch.Tensor]
+    arrays: dict[str, NDArray[Any]]
+
+    def part(self, name: str) -> dict[str, NDArray[Any]]:
+        """The arrays whose names begin with this, without it."""
+        prefix = f"{name}."
+        return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
 
 
 def versions() -> dict[str, str]:
@@ -34,11 +39,11 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in ("spofr", "torch", "numpy", "numba")}
 
 
-def write_model(directory: str | Path, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+def write_model(directory: str | Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Write both files, each replaced as a whole; the header comes last and carries the digest of the weights."""
     place = Path(directory)
     place.mkdir(parents=True, exist_ok=True)
-    weights = save({name: tensor.contiguous() for name, tensor in tensors.items()})
+    weights = save(arrays)
     full = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -73,7 +78,7 @@ def read_model(directory: str | Path) -> ModelFile:
             "it is truncated or was replaced. Save the model again."
         )
     try:
-        return ModelFile(header, load(weights))
+        return ModelFile(header, {name: np.array(array) for name, array in load(weights).items()})
     except SafetensorError as error:
         raise DataError(f"{path} is not a safetensors file ({error}).") from error
 
@@ -95,8 +100,3 @@ def _read_header(path: Path) -> dict[str, Any]:
             f"it was written by version {header.get('versions', {}).get('spofr', 'unknown')} of the package."
         )
     return header
-
-
-def array_of(tensor: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A stored tensor as doubles."""
-    return np.asarray(tensor.double().numpy())

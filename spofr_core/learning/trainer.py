@@ -5,25 +5,24 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
 from spofr_core.learning.checkpoint import Checkpoint
 from spofr_core.learning.events import Callback, Progress, StopTraining
 from spofr_core.learning.lists import Batch, Lists
 from spofr_core.learning.losses.relevance import Loss
 from spofr_core.learning.problems import TrainingDiverged
+from spofr_core.learning.scorers import Scorer
 from spofr_core.learning.training_settings import TrainingSettings
 from spofr_core.learning.validation import Reading, Validator
 
-Weights = dict[str, torch.Tensor]
-
-_PARTS = ("network", "best", "start", "optimizer", "loss")
-"""Of a checkpoint."""
+Weights = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,7 @@ class _Position:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What the loop hands back: the network holds the chosen weights."""
+    """What the loop hands back: the scorer holds the chosen weights."""
 
     stopped: str
     epochs: int
@@ -75,7 +74,7 @@ class Outcome:
 
 
 class Trainer:
-    """Runs the stages of a method on a network.
+    """Runs the stages of a method on a scorer.
 
     The order of the lists in an epoch, and all sampling, derive from the seed and the number of the epoch alone. Hence
     a fit that was killed continues from its last checkpoint (one per epoch) to the same weights, bit by bit on one
@@ -85,7 +84,7 @@ class Trainer:
     ----------
     method : str
         Name for the messages.
-    network : torch.nn.Module
+    scorer : Scorer
         Changed in place; holds the best weights in the end, the last ones without a validator.
     stages : sequence of Stage
     settings : TrainingSettings
@@ -98,7 +97,7 @@ class Trainer:
     def __init__(
         self,
         method: str,
-        network: torch.nn.Module,
+        scorer: Scorer,
         stages: Sequence[Stage],
         settings: TrainingSettings,
         *,
@@ -107,16 +106,16 @@ class Trainer:
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self._method = method
-        self._network = network
+        self._scorer = scorer
         self._stages = list(stages)
         self._settings = settings
         self._validator = validator
         self._callbacks = callbacks
         self._checkpoint = checkpoint
         self._at = _Position()
-        self._best = self._start = self._weights()
+        self._best = self._start = scorer.arrays()
         self._history: list[dict[str, Any]] = []
-        self._optimizer = self._new_optimizer()
+        scorer.start(self._stages[0].learning_rate)
         self._recent: list[float] = []
         self._notes: tuple[str, ...] = ()
 
@@ -141,7 +140,7 @@ class Trainer:
         except StopTraining:
             self._at.stopped = "callback"
         if self._validator is not None:
-            self._network.load_state_dict(self._chosen(self._validator))
+            self._scorer.restore(self._chosen(self._validator))
         with contextlib.suppress(StopTraining):
             self._tell("end")
         at = self._at
@@ -170,16 +169,14 @@ class Trainer:
             return "max_epochs"
         return ""
 
-    def _step(self, loss_of: Loss, batch: Batch) -> None:
-        self._optimizer.zero_grad()
-        value = loss_of.backward(self._network(batch.features), batch)
+    def _step(self, loss: Loss, batch: Batch) -> None:
+        value = self._scorer.step(loss, batch)
         if not math.isfinite(value):
+            stage = self._stages[self._at.stage]
             raise TrainingDiverged(
                 f"The loss is {value} in epoch {self._at.epoch}, step {self._at.step + 1} of stage "
-                f"{self._stages[self._at.stage].name!r}: lower the learning rate "
-                f"({self._optimizer.param_groups[0]['lr']:g}), or scale labels and features down."
+                f"{stage.name!r}: lower the learning rate ({stage.learning_rate:g}), or scale labels and features down."
             )
-        self._optimizer.step()
         self._recent.append(value)
         self._at.step += 1
         self._at.stage_step += 1
@@ -195,8 +192,8 @@ class Trainer:
         if at.stage < len(self._stages):
             self._start, at.start_step = self._best, at.best_step
             if self._validator is not None:
-                self._network.load_state_dict(self._best)
-            self._optimizer = self._new_optimizer()
+                self._scorer.restore(self._best)
+            self._scorer.start(self._stages[at.stage].learning_rate)
 
     def _chosen(self, validator: Validator) -> Weights:
         """The best weights, or those that the last stage started from if it does not beat them by its margin."""
@@ -206,8 +203,8 @@ class Trainer:
             return self._best
         scores = []
         for weights in (self._best, self._start):
-            self._network.load_state_dict(weights)
-            scores.append(validator.lists.scores(self._network))
+            self._scorer.restore(weights)
+            scores.append(validator.lists.scores(self._scorer))
         gain, error = validator.gain(*scores)
         if gain >= margin * error:
             return self._best
@@ -219,11 +216,6 @@ class Trainer:
         )
         return self._start
 
-    def _new_optimizer(self) -> torch.optim.Optimizer:
-        rate = self._stages[self._at.stage].learning_rate
-        parameters = self._network.parameters()
-        return torch.optim.AdamW(parameters, lr=rate, weight_decay=self._settings.weight_decay, fused=True)
-
     # -- validation and messages ---------------------------------------------------------------------
 
     def _validate(self) -> bool:
@@ -231,11 +223,11 @@ class Trainer:
         if self._validator is None:
             return False
         at = self._at
-        reading = self._validator.read(self._network)
+        reading = self._validator.read(self._scorer)
         improved = reading.objective > at.best_objective
         if improved:
             at.best_objective, at.best_step, at.since_best = reading.objective, at.step, 0
-            self._best = self._weights()
+            self._best = self._scorer.arrays()
         self._tell("validation", reading, improved=improved)
         return improved
 
@@ -272,42 +264,32 @@ class Trainer:
 
     # -- interruption --------------------------------------------------------------------------------
 
-    def _weights(self) -> Weights:
-        return {name: tensor.detach().clone() for name, tensor in self._network.state_dict().items()}
-
     def _save(self) -> None:
         if self._checkpoint is None:
             return
         self._at.seconds = self._elapsed()
-        tensors = {f"network.{name}": tensor for name, tensor in self._weights().items()}
-        for part, weights in (("best", self._best), ("start", self._start)):
-            tensors |= {f"{part}.{name}": tensor.clone() for name, tensor in weights.items()}
-        for index, slots in self._optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{index}.{name}": tensor for name, tensor in slots.items()}
+        parts = {self._scorer.name: self._scorer.arrays(), "best": self._best, "start": self._start}
+        parts["optimizer"] = self._scorer.optimiser_arrays()
         if self._at.stage < len(self._stages):
-            loss = self._stages[self._at.stage].loss
-            tensors |= {f"loss.{name}": torch.from_numpy(np.array(array)) for name, array in loss.state().items()}
-        self._checkpoint.write(tensors, {"position": asdict(self._at), "history": self._history})
+            parts["loss"] = self._stages[self._at.stage].loss.state()
+        arrays = {f"{part}.{name}": array for part, named in parts.items() for name, array in named.items()}
+        self._checkpoint.write(arrays, {"position": asdict(self._at), "history": self._history})
 
-    def _restore(self, tensors: dict[str, torch.Tensor], plain: dict[str, Any]) -> None:
+    def _restore(self, arrays: Weights, plain: dict[str, Any]) -> None:
         position = dict(plain["position"])
         if position["best_objective"] is None:
             position["best_objective"] = -math.inf
         self._at = _Position(**position)
         self._history = plain["history"]
-        parts: dict[str, dict[str, torch.Tensor]] = {part: {} for part in _PARTS}
-        for name, tensor in tensors.items():
+        parts: dict[str, Weights] = defaultdict(dict)
+        for name, array in arrays.items():
             part, _, rest = name.partition(".")
-            parts[part][rest] = tensor
-        self._network.load_state_dict(parts["network"])
+            parts[part][rest] = array
+        self._scorer.restore(parts[self._scorer.name])
         self._best, self._start = parts["best"], parts["start"]
         if self._at.stage >= len(self._stages):
             return
-        self._optimizer = self._new_optimizer()
-        slots: dict[int, dict[str, torch.Tensor]] = {}
-        for name, tensor in parts["optimizer"].items():
-            index, _, slot = name.partition(".")
-            slots.setdefault(int(index), {})[slot] = tensor
-        state = self._optimizer.state_dict()
-        self._optimizer.load_state_dict({**state, "state": slots})
-        self._stages[self._at.stage].loss.restore({name: t.numpy() for name, t in parts["loss"].items()})
+        stage = self._stages[self._at.stage]
+        self._scorer.start(stage.learning_rate)
+        self._scorer.restore_optimiser(parts["optimizer"])
+        stage.loss.restore(parts["loss"])

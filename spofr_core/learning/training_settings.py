@@ -1,12 +1,14 @@
-"""Settings that all methods share: the network, the optimiser, early stopping."""
+"""Settings that all methods share: the scorer, the optimiser, early stopping."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from spofr_core.config import StrictModel
+from spofr_core.learning.scorers import SCORERS
 
 
 class TrainingSettings(StrictModel):
@@ -14,9 +16,11 @@ class TrainingSettings(StrictModel):
 
     Parameters
     ----------
+    scorer : str, default "network"
+        What gives the scores; one of `SCORERS`.
     hidden : tuple of int or "halving", default (32,)
-        Widths of the hidden layers; () is a linear scorer. "halving" halves the number of features until one is left
-        (58 features: 29-14-7-3), as the SPOFR paper does; such narrow ends collapse on some seeds.
+        Of a network: widths of the hidden layers; () is a linear scorer. "halving" halves the number of features until
+        one is left (58 features: 29-14-7-3), as the SPOFR paper does; such narrow ends collapse on some seeds.
     learning_rate : float, default 1e-3
     batch_size : int, default 64
         Lists per step.
@@ -36,11 +40,12 @@ class TrainingSettings(StrictModel):
     scaling : {"standard", "none"}
         "standard": each feature minus its training mean, over its standard deviation, limited to ten of them.
     exclude_features : tuple of str
-        Names of features that the network must not see, such as the group itself.
+        Names of features that the scorer must not see, such as the group itself.
     seed : int, default 0
         Of the initial weights, the order of the lists and all sampling in training.
     """
 
+    scorer: str = "network"
     hidden: tuple[int, ...] | Literal["halving"] = (32,)
     learning_rate: float = Field(default=1e-3, gt=0)
     batch_size: int = Field(default=64, ge=1)
@@ -54,9 +59,41 @@ class TrainingSettings(StrictModel):
     exclude_features: tuple[str, ...] = ()
     seed: int = Field(default=0, ge=0)
 
+    @field_validator("scorer")
+    @classmethod
+    def _known(cls, scorer: str) -> str:
+        if scorer not in SCORERS:
+            raise ValueError(SCORERS.refusal(scorer))
+        return scorer
+
     @field_validator("hidden")
     @classmethod
     def _positive(cls, hidden: tuple[int, ...] | str) -> tuple[int, ...] | str:
         if not isinstance(hidden, str) and any(width < 1 for width in hidden):
             raise ValueError(f"hidden is {list(hidden)}; every layer needs a width of 1 or more.")
         return hidden
+
+
+LOSSES_CALLED_SCORERS = ("listnet", "logistic")
+"""Losses that once were values of the setting `scorer`."""
+
+
+def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings from before there was a choice of scorers, in the words of now: `scorer` named the loss then."""
+    if settings.get("scorer") not in LOSSES_CALLED_SCORERS:
+        return dict(settings)
+    return {**{name: value for name, value in settings.items() if name != "scorer"}, "loss": settings["scorer"]}
+
+
+def settings_in_names(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they go into the names of runs and the identity of a fit: in the words of the first release.
+
+    Names are hashes of all settings. Runs and checkpoints of before must keep theirs, so what did not exist then is
+    left out at its default, and what was renamed since goes by its old name.
+    """
+    if settings.get("scorer", "network") != "network":
+        return dict(settings)
+    kept = {name: value for name, value in settings.items() if name != "scorer"}
+    if kept.get("loss") in LOSSES_CALLED_SCORERS:
+        kept["scorer"] = kept.pop("loss")
+    return kept

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from spofr_core.fairness import Composition, Fairness
 from spofr_core.learning.decisions import Decision
 from spofr_core.learning.lists import Lists
+from spofr_core.learning.scorers import Scorer
 
 FloatArray = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class Reading:
 
 
 class Validator:
-    """Measures a network on fixed lists.
+    """Measures a scorer on fixed lists.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ class Validator:
         total = float(gains.sum())
         return total, float(np.linalg.norm(gains - total * share))
 
-    def read(self, network: torch.nn.Module) -> Reading:
+    def read(self, scorer: Scorer) -> Reading:
         """Score the lists and measure the policies."""
-        return self.measure(self.lists.scores(network))
+        return self.measure(self.lists.scores(scorer))
 
     def measure(self, scores: FloatArray) -> Reading:
         """The same for given flat scores."""

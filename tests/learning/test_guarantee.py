@@ -73,7 +73,7 @@ def german():
 def constant_scorer(data: RankingDataset, fairness: Fairness):
     model = PredictThenOptimize(fairness, max_steps=1, validation_share=0.0, learning_rate=1e-12)
     model.fit(data[:2])
-    for parameter in model.learned.network.parameters():
+    for parameter in model.learned.scorer.network.parameters():
         parameter.data.zero_()
     return model
 

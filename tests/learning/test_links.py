@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spofr_core.learning.links import ListShares, Probabilities, RawScores
+from spofr_core.learning.losses.links import ListShares, Probabilities, RawScores
 from tests.learning.toy import lists_of, numeric_gradient, toy_data
 
 LINKS = [RawScores(), ListShares(), Probabilities()]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.decisions import prepared
-from spofr_core.learning.links import ListShares, Probabilities
 from spofr_core.learning.lists import Lists
+from spofr_core.learning.losses.links import ListShares, Probabilities
 from spofr_core.learning.losses.through_programme import FenchelYoung, SPOPlus, tie_broken
 from spofr_core.policy import fair_policy, solve_weights
 from tests.learning.toy import lists_of, numeric_gradient, toy_data

@@ -4,7 +4,7 @@ import numpy as np
 
 from spofr_core.data import RankingDataset
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.scorers.network import Scaler
+from spofr_core.learning.scorers.scaling import Scaler
 
 
 def toy_data(

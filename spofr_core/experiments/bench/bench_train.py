@@ -16,7 +16,8 @@ from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning import FULTR, SPOFR, Estimator, PredictThenOptimize, TrainingSettings
 from spofr_core.learning.lists import Batch, Lists, feature_table
 from spofr_core.learning.losses.relevance import Loss
-from spofr_core.learning.scorers.network import Scaler, build_network
+from spofr_core.learning.scorers.network import NetworkScorer
+from spofr_core.learning.scorers.scaling import Scaler
 from spofr_core.learning.trainer import Stage, Trainer
 
 BATCH, HIDDEN, SAMPLES = 64, (32,), 32
@@ -149,10 +150,10 @@ def _click_lists(size: int, seed: int) -> Lists:
 
 
 def _epoch(stage: Stage) -> Callable[[], object]:
-    """One epoch of a stage on a network of its own, through the loop that `fit` uses."""
-    network = build_network(stage.lists.table.shape[1], HIDDEN, 0)
+    """One epoch of a stage on a scorer of its own, through the loop that `fit` uses."""
+    scorer = NetworkScorer(stage.lists.table.shape[1], HIDDEN)
     once = Stage(stage.name, stage.loss, stage.lists, 1e-3, 10**9, max_epochs=1)
-    return lambda: Trainer("bench", network, [once], TrainingSettings(batch_size=BATCH)).run()
+    return lambda: Trainer("bench", scorer, [once], TrainingSettings(batch_size=BATCH)).run()
 
 
 class LoopedFULTR(Loss):

@@ -22,9 +22,7 @@ from spofr_core.experiments.sweep_spec import RunConfig
 from spofr_core.fairness import Discount, Fairness, group_merits
 from spofr_core.files import read_json
 from spofr_core.learning import Callback, Estimator, Progress, make_estimator
-from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
 from spofr_core.learning.model_files import versions
-from spofr_core.policy import fair_policies
 
 MEASURED_DELTA = 0.05
 """delta that methods without one are given for their reports; nothing in the results depends on it."""
@@ -86,30 +84,13 @@ def run_fairness(config: RunConfig, train: RankingDataset) -> Fairness:
     )
 
 
-def decide(model: Estimator, data: RankingDataset, fairness: Fairness | None = None) -> Any:
-    """The model's policies. A list that cannot meet delta gets its smallest feasible one: it is counted, and does not
-    end the run."""
-    if not isinstance(model, ProgrammeEstimator):
-        return model.policies(data)
-    return fair_policies(
-        model.estimates(data),
-        data.groups,
-        data.offsets,
-        fairness or model.fairness,
-        discount=model.discount,
-        group_names=data.group_names,
-        query_ids=data.query_ids,
-        on_infeasible="relax",
-    )
-
-
 def _output(
     config: RunConfig, model: Estimator, fairness: Fairness, parts: TrainingData, notes: list[str]
 ) -> RunOutput:
     tables: dict[str, bytes] = {}
     measured: dict[str, Any] = {}
     for name, data in (("test", parts.test), ("validation", parts.validation)):
-        policies = decide(model, data)
+        policies = model.policies(data, on_infeasible="relax")
         relaxed = len(getattr(policies, "relaxed", ()))
         if relaxed:
             notes.append(

@@ -29,6 +29,13 @@ class Loss(ABC):
     def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Mean over the lists of the batch."""
 
+    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+        """Sum over the lists of the batch, and its gradient in the flat scores: for scorers that are no network."""
+        leaf = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+        total = self(leaf, batch) * len(batch)
+        (gradient,) = torch.autograd.grad(total, leaf)
+        return total.item(), np.asarray(gradient.numpy())
+
     def backward(self, scores: torch.Tensor, batch: Batch) -> float:
         """Add the gradient of the loss to the network behind `scores`; returns the loss."""
         loss = self(scores, batch)

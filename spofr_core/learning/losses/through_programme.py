@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from spofr_core.learning.links import Link, RawScores
 from spofr_core.learning.lists import Batch, Lists
+from spofr_core.learning.losses.links import Link, RawScores
 from spofr_core.learning.losses.relevance import DirectLoss, State
 from spofr_core.policy import PreparedLists, WeightSolver
 

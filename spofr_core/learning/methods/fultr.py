@@ -20,6 +20,7 @@ from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.trainer import Stage
 from spofr_core.learning.training_settings import TrainingSettings
 from spofr_core.learning.validation import Penalty
+from spofr_core.policy.programme import OnInfeasible
 
 FloatArray = NDArray[np.float64]
 
@@ -54,7 +55,7 @@ class FULTRSettings(TrainingSettings):
 class FULTR(Estimator):
     """Policy-gradient learning to rank with a fairness penalty (Yadav, Du, Joachims, SIGIR 2021).
 
-    The policy is Plackett-Luce with the network's scores. Training maximises, by REINFORCE with a baseline per list,
+    The policy is Plackett-Luce with the learned scores. Training maximises, by REINFORCE with a baseline per list,
 
         mean DCG + entropy bonus - penalty * sum over pairs of groups of (mean over lists of D_gh)^2,
 
@@ -78,8 +79,10 @@ class FULTR(Estimator):
     def __init__(self, fairness: Fairness | None = None, *, discount: Discount | None = None, **settings: Any) -> None:
         super().__init__(fairness or Fairness(delta=0.05), discount=discount, **settings)
 
-    def policies(self, data: RankingDataset, fairness: Fairness | None = None) -> PlackettLucePolicies:
-        """The Plackett-Luce policies, known through samples. They cannot be asked for another `fairness`."""
+    def policies(
+        self, data: RankingDataset, fairness: Fairness | None = None, *, on_infeasible: OnInfeasible = "raise"
+    ) -> PlackettLucePolicies:
+        """The Plackett-Luce policies, known through samples. They cannot be asked for a `fairness`."""
         refuse_fairness(self, fairness)
         return PlackettLucePolicies(
             self.scores(data), np.array(data.offsets), self.settings.evaluation_samples, self.settings.seed

@@ -13,6 +13,7 @@ from spofr_core.learning.decisions import Decision, FairDecision, prepared
 from spofr_core.learning.estimator import Estimator
 from spofr_core.learning.lists import Lists
 from spofr_core.policy import Policies, PreparedLists, fair_policies
+from spofr_core.policy.programme import OnInfeasible
 
 FloatArray = NDArray[np.float64]
 
@@ -25,27 +26,22 @@ class ProgrammeEstimator(Estimator):
     """
 
     def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
-        """What the programme is given for the scores of the network."""
+        """What the programme is given for the scores."""
         return scores
 
     def estimates(self, data: RankingDataset) -> FloatArray:
         """What the programme is given: estimates of relevance, up to an affine map of each list."""
         return self._estimates(self.scores(data), data.offsets)
 
-    def policies(self, data: RankingDataset, fairness: Fairness | None = None) -> Policies:
-        """The optimal fair policies of the lists of `data`.
-
-        Parameters
-        ----------
-        data : RankingDataset
-            With the features of the training data; labels are not looked at.
-        fairness : Fairness, optional
-            Another delta, notion or exposure model than the one of this estimator.
+    def policies(
+        self, data: RankingDataset, fairness: Fairness | None = None, *, on_infeasible: OnInfeasible = "raise"
+    ) -> Policies:
+        """The optimal fair policies of the lists of `data`, at the delta of this estimator or another one.
 
         Raises
         ------
         InfeasibleFairness
-            When a list has no policy that satisfies the bounds.
+            When a list has no policy that satisfies the bounds, unless these are to be relaxed.
         """
         return fair_policies(
             self.estimates(data),
@@ -56,6 +52,7 @@ class ProgrammeEstimator(Estimator):
             group_names=data.group_names,
             query_ids=data.query_ids,
             item_ids=data.item_ids,
+            on_infeasible=on_infeasible,
         )
 
     def _decision(self, lists: Lists) -> Decision:

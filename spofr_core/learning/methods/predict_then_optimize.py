@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
-from spofr_core.learning.links import Probabilities
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.losses.relevance import ListNet, Logistic
+from spofr_core.learning.losses.links import Probabilities
+from spofr_core.learning.losses.relevance import ListNet, Logistic, Loss
 from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.guaranteed import ProgrammeEstimator, list_softmax
 from spofr_core.learning.trainer import Stage
-from spofr_core.learning.training_settings import TrainingSettings
+from spofr_core.learning.training_settings import TrainingSettings, renamed_settings
 
 FloatArray = NDArray[np.float64]
 
 
-class PredictThenOptimizeSettings(TrainingSettings):
-    """Settings of `PredictThenOptimize`.
+class RelevanceSettings(TrainingSettings):
+    """Settings of a scorer that learns relevance alone.
 
     Parameters
     ----------
-    scorer : {"listnet", "logistic"}
-        The loss: over the list, or for each item on its own.
-    estimates : {"probabilities", "scores"}
-        What the programme is given: the softmax over the list (ListNet) or the probability of relevance (logistic), or
-        the raw scores. The programme weighs relevance against exposure, so the scale within a list matters.
+    loss : {"listnet", "logistic"}
+        Over the list, or for each item on its own. `scorer="logistic"` of older settings is read as this.
     weighting : {"labels", "lists"}
         Of ListNet: whether lists weigh as much as the sum of their labels, or all the same.
     """
 
-    scorer: Literal["listnet", "logistic"] = "listnet"
-    estimates: Literal["probabilities", "scores"] = "probabilities"
+    loss: Literal["listnet", "logistic"] = "listnet"
     weighting: Literal["labels", "lists"] = "labels"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older_names(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        return renamed_settings(settings)
+
+    def relevance_loss(self) -> Loss:
+        """The loss of these settings."""
+        return Logistic() if self.loss == "logistic" else ListNet(per_list=self.weighting == "lists")
+
+
+class PredictThenOptimizeSettings(RelevanceSettings):
+    """Settings of `PredictThenOptimize`.
+
+    Parameters
+    ----------
+    estimates : {"probabilities", "scores"}
+        What the programme is given: the softmax over the list (ListNet) or the probability of relevance (logistic), or
+        the raw scores. The programme weighs relevance against exposure, so the scale within a list matters.
+    """
+
+    estimates: Literal["probabilities", "scores"] = "probabilities"
 
 
 class PredictThenOptimize(ProgrammeEstimator):
@@ -56,14 +75,12 @@ class PredictThenOptimize(ProgrammeEstimator):
     settings: PredictThenOptimizeSettings
 
     def _stages(self, lists: Lists) -> list[Stage]:
-        if self.settings.scorer == "logistic":
-            return [self._stage("logistic", Logistic(), lists)]
-        return [self._stage("listnet", ListNet(per_list=self.settings.weighting == "lists"), self._teaching(lists))]
+        return [self._stage(self.settings.loss, self.settings.relevance_loss(), lists)]
 
     def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
         if self.settings.estimates == "scores":
             return scores
-        if self.settings.scorer == "logistic":
+        if self.settings.loss == "logistic":
             return Probabilities().estimates(scores, offsets)
         return list_softmax(scores, offsets)
 

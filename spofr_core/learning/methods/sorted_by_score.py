@@ -13,6 +13,7 @@ from spofr_core.learning.decisions import Decision, PlainSort
 from spofr_core.learning.estimator import Estimator, refuse_fairness
 from spofr_core.learning.lists import Lists
 from spofr_core.policy import tied_expectation
+from spofr_core.policy.programme import OnInfeasible
 
 FloatArray = NDArray[np.float64]
 
@@ -42,8 +43,10 @@ class SortedPolicies:
 class SortedEstimator(Estimator):
     """Ranks by score."""
 
-    def policies(self, data: RankingDataset, fairness: Fairness | None = None) -> SortedPolicies:
-        """The ranking by score. It cannot be asked for a `fairness`."""
+    def policies(
+        self, data: RankingDataset, fairness: Fairness | None = None, *, on_infeasible: OnInfeasible = "raise"
+    ) -> SortedPolicies:
+        """The ranking by score. It cannot be asked for a `fairness`, so no list is infeasible."""
         refuse_fairness(self, fairness)
         return SortedPolicies(self.scores(data), np.array(data.offsets))
 

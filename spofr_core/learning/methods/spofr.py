@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from spofr_core.learning.links import Link, ListShares, Probabilities, RawScores
 from spofr_core.learning.lists import Lists
+from spofr_core.learning.losses.links import Link, ListShares, Probabilities, RawScores
 from spofr_core.learning.losses.relevance import ListNet, Logistic
 from spofr_core.learning.losses.through_programme import FenchelYoung, ProgrammeLoss, SPOPlus
 from spofr_core.learning.methods import METHODS, Method

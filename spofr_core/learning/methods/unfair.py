@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.losses.relevance import ListNet, Logistic
 from spofr_core.learning.methods import METHODS, Method
+from spofr_core.learning.methods.predict_then_optimize import RelevanceSettings
 from spofr_core.learning.methods.sorted_by_score import SortedEstimator
 from spofr_core.learning.trainer import Stage
-from spofr_core.learning.training_settings import TrainingSettings
 
 
-class UnfairSettings(TrainingSettings):
-    """Settings of `Unfair`.
-
-    Parameters
-    ----------
-    scorer : {"listnet", "logistic"}
-    weighting : {"labels", "lists"}
-        The loss of the scorer, as in `PredictThenOptimize`.
-    """
-
-    scorer: Literal["listnet", "logistic"] = "listnet"
-    weighting: Literal["labels", "lists"] = "labels"
+class UnfairSettings(RelevanceSettings):
+    """Settings of `Unfair`: those of the scorer of `PredictThenOptimize`."""
 
 
 class Unfair(SortedEstimator):
@@ -47,9 +36,7 @@ class Unfair(SortedEstimator):
         super().__init__(fairness or Fairness(delta=0.05), discount=discount, **settings)
 
     def _stages(self, lists: Lists) -> list[Stage]:
-        if self.settings.scorer == "logistic":
-            return [self._stage("logistic", Logistic(), lists)]
-        return [self._stage("listnet", ListNet(per_list=self.settings.weighting == "lists"), self._teaching(lists))]
+        return [self._stage(self.settings.loss, self.settings.relevance_loss(), lists)]
 
 
 METHODS.register(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from spofr_core.data import RankingDataset
@@ -17,10 +16,15 @@ from spofr_core.learning.events import Callback
 from spofr_core.learning.lists import Lists
 from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.sorted_by_score import SortedEstimator
-from spofr_core.learning.scorers.network import Scaler, build_network
+from spofr_core.learning.scorers import SCORERS, Scorer
+from spofr_core.learning.scorers.scaling import Scaler
 from spofr_core.learning.trainer import Outcome, Stage
 
 FloatArray = NDArray[np.float64]
+
+
+ZEROS = {"0.weight": np.zeros((1, 1), dtype=np.float32), "0.bias": np.zeros(1, dtype=np.float32)}
+"""A network that scores nothing, for the files of a model."""
 
 
 class Uniform(SortedEstimator):
@@ -43,12 +47,9 @@ class Uniform(SortedEstimator):
         checkpoint: str | Path | None = None,
     ) -> Self:
         """Take the names of the groups; features and labels are not needed."""
-        network = build_network(1, (), 0)
-        torch.nn.init.zeros_(next(network.parameters()))
         outcome = Outcome("nothing to learn", 0, 0, 0, 0.0, {}, [])
         self._learned = Learned(
-            network=network,
-            widths=(),
+            scorer=self._scorer_type.from_arrays({"n_features": 1, "widths": ()}, ZEROS),
             scaler=Scaler(np.zeros(1), np.ones(1)),
             feature_names=(),
             group_names=train.group_names,
@@ -60,6 +61,10 @@ class Uniform(SortedEstimator):
     def scores(self, data: RankingDataset) -> FloatArray:
         """Zero for every item."""
         return np.zeros(data.n_items)
+
+    @property
+    def _scorer_type(self) -> type[Scorer]:
+        return SCORERS["network"]  # which is never asked, whatever the settings say
 
     def _stages(self, lists: Lists) -> list[Stage]:
         return []

@@ -1,1 +1,5 @@
-"""What turns features into scores: one file a kind of scorer."""
+"""Scorers: what gives an item a score from its features, one file a kind."""
+
+from spofr_core.learning.scorers.scorer import SCORERS, Scorer
+
+__all__ = ["SCORERS", "Scorer"]

@@ -1,66 +1,131 @@
-"""The scorer: one multilayer perceptron on each item's features, and the scaling in front of it."""
+"""The network: one multilayer perceptron on each item's features."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from spofr_core.learning.scorers.scorer import SCORERS, Arrays, Features, FloatArray, Scorer
 
-LIMIT = 10.0
-"""Scaled features are cut off here, so that one wild value cannot drown the others."""
+if TYPE_CHECKING:
+    from spofr_core.learning.lists import Batch
+    from spofr_core.learning.losses.relevance import Loss
+    from spofr_core.learning.training_settings import TrainingSettings
 
 
-@dataclass(frozen=True, eq=False)
-class Scaler:
-    """Affine map of each feature, x -> (x - center) / spread, cut off at +-10.
+class NetworkScorer(Scorer):
+    """ReLU layers and a linear score, trained by AdamW.
 
-    Attributes
+    Parameters
     ----------
-    center, spread : (F,) float64
-        A feature that is constant in the training data has spread 1: it becomes 0 there.
-    constant : tuple of int
-        Which features these are.
+    n_features : int
+    widths : tuple of int
+        Of the hidden layers; () is a linear scorer.
+    weight_decay : float
+    seed : int
+        Of the initial weights.
     """
 
-    center: FloatArray
-    spread: FloatArray
-    constant: tuple[int, ...] = ()
+    name = "network"
+
+    def __init__(self, n_features: int, widths: tuple[int, ...], *, weight_decay: float = 0.0, seed: int = 0) -> None:
+        self.network = build_network(n_features, widths, seed)
+        self._n_features, self._widths, self._weight_decay = n_features, widths, weight_decay
+        self._optimizer: torch.optim.Optimizer | None = None
 
     @classmethod
-    def fit(cls, table: FloatArray, counts: NDArray[np.int64], scaling: Literal["standard", "none"]) -> Scaler:
-        """Mean and standard deviation of each feature over the training items.
+    def build(cls, n_features: int, settings: TrainingSettings) -> Self:
+        """A network with the hidden layers of the settings."""
+        widths = layer_widths(n_features, settings.hidden)
+        return cls(n_features, widths, weight_decay=settings.weight_decay, seed=settings.seed)
 
-        Parameters
-        ----------
-        table : (T, F) float
-            Distinct rows of features.
-        counts : (T,) int
-            How many items each row stands for.
-        scaling : {"standard", "none"}
-        """
-        low, high = table.min(axis=0), table.max(axis=0)
-        share = counts / counts.sum()
-        mean = share @ table
-        spread = np.sqrt(np.maximum(share @ (table - mean) ** 2, 0.0))
-        # A spread that is lost in the rounding of the mean would blow noise up to the size of a signal.
-        constant = (low == high) | (spread <= 1e-12 * np.maximum(np.abs(low), np.abs(high)))
-        indices = tuple(int(k) for k in np.flatnonzero(constant))
-        if scaling == "none":
-            return cls(np.zeros(table.shape[1]), np.ones(table.shape[1]), indices)
-        return cls(np.where(constant, low, mean), np.where(constant, 1.0, spread), indices)
+    @classmethod
+    def from_arrays(cls, architecture: Mapping[str, Any], arrays: Arrays) -> Self:
+        """The network with these weights."""
+        scorer = cls(architecture["n_features"], tuple(architecture["widths"]))
+        scorer.restore(arrays)
+        return scorer
 
-    def transform(self, features: FloatArray) -> torch.Tensor:
-        """Scaled features as float32, computed in blocks to keep the temporary small."""
-        scaled = np.empty(features.shape, dtype=np.float32)
-        for start in range(0, len(features), 65536):
-            block = slice(start, start + 65536)
-            scaled[block] = np.clip((features[block] - self.center) / self.spread, -LIMIT, LIMIT)
-        return torch.from_numpy(scaled)
+    def architecture(self) -> dict[str, Any]:
+        """Number of features and widths of the hidden layers."""
+        return {"n_features": self._n_features, "widths": list(self._widths)}
+
+    def arrays(self) -> Arrays:
+        """The weights by the names that torch gives them."""
+        return {name: tensor.detach().clone().numpy() for name, tensor in self.network.state_dict().items()}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over these weights."""
+        self.network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+
+    def scores(self, features: Features) -> FloatArray:
+        """The network's output, as doubles."""
+        with torch.no_grad():
+            return np.asarray(self.network(torch.from_numpy(features)).double().numpy())
+
+    def start(self, learning_rate: float) -> None:
+        """A new optimiser."""
+        self._optimizer = torch.optim.AdamW(
+            self.network.parameters(), lr=learning_rate, weight_decay=self._weight_decay, fused=True
+        )
+
+    def step(self, loss: Loss, batch: Batch) -> float:
+        """The loss hands its gradient straight to the network: no second pass over the features."""
+        optimizer = self._started()
+        optimizer.zero_grad()
+        value = loss.backward(self.network(batch.features), batch)
+        if math.isfinite(value):
+            optimizer.step()
+        return value
+
+    def apply_gradient(self, features: Features, gradient: FloatArray) -> None:
+        """A step of the optimiser with this gradient in the scores."""
+        optimizer = self._started()
+        optimizer.zero_grad()
+        scores = self.network(torch.from_numpy(features))
+        scores.backward(torch.from_numpy(gradient).to(scores.dtype))
+        optimizer.step()
+
+    def optimiser_arrays(self) -> Arrays:
+        """Moments and number of steps of each parameter."""
+        state = self._started().state_dict()["state"]
+        return {f"{index}.{slot}": t.clone().numpy() for index, slots in state.items() for slot, t in slots.items()}
+
+    def restore_optimiser(self, arrays: Arrays) -> None:
+        """Go on from these moments."""
+        slots: dict[int, dict[str, torch.Tensor]] = {}
+        for name, array in arrays.items():
+            index, _, slot = name.partition(".")
+            slots.setdefault(int(index), {})[slot] = torch.from_numpy(array)
+        optimizer = self._started()
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": slots})
+
+    def onnx_nodes(self, features: str, scores: str) -> tuple[list[Any], Arrays]:
+        """The layers, in single precision."""
+        from onnx import helper
+
+        state = self.arrays()
+        names = sorted({name.split(".")[0] for name in state}, key=int)
+        constants: Arrays = {"flat": np.array([-1], dtype=np.int64)}
+        nodes, layer = [], features
+        for depth, name in enumerate(names):
+            constants |= {f"{kind}{depth}": state[f"{name}.{kind}"] for kind in ("weight", "bias")}
+            total = f"sum{depth}"
+            nodes.append(helper.make_node("Gemm", [layer, f"weight{depth}", f"bias{depth}"], [total], transB=1))
+            if depth < len(names) - 1:
+                layer = f"layer{depth + 1}"
+                nodes.append(helper.make_node("Relu", [total], [layer]))
+        nodes.append(helper.make_node("Reshape", [total, "flat"], [scores]))
+        return nodes, constants
+
+    def _started(self) -> torch.optim.Optimizer:
+        if self._optimizer is None:
+            raise RuntimeError("start() comes before the first step.")
+        return self._optimizer
 
 
 def layer_widths(n_features: int, hidden: tuple[int, ...] | Literal["halving"]) -> tuple[int, ...]:
@@ -84,3 +149,6 @@ def build_network(n_features: int, widths: tuple[int, ...], seed: int) -> torch.
             layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
         layers += [torch.nn.Linear(widths[-1] if widths else n_features, 1), torch.nn.Flatten(start_dim=0)]
     return torch.nn.Sequential(*layers)
+
+
+SCORERS.register(NetworkScorer)

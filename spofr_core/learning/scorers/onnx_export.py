@@ -8,47 +8,42 @@ import numpy as np
 
 from spofr_core.errors import SpofrError
 from spofr_core.learning.estimator import Estimator
-from spofr_core.learning.scorers.network import LIMIT
+from spofr_core.learning.scorers.scaling import LIMIT
 
 _OPSET = 17
 
 
 def export_onnx(model: Estimator, path: str | Path) -> None:
-    """Write scaling and network as one graph: input "features" (items, F) double, output "scores" (items,) float.
+    """Write scaling and scorer as one graph: input "features" (items, F) double, output "scores" (items,) float.
 
     The input has the features of `model.learned.feature_names`, raw and in that order. Scaling is done in double
-    precision, as in `Estimator.scores`; the network in single.
+    precision, as in `Estimator.scores`; a network in single.
+
+    Raises
+    ------
+    SpofrError
+        When the scorer cannot be exported, or the package `onnx` is not installed.
     """
     try:
         from onnx import TensorProto, checker, helper, numpy_helper, save
     except ImportError as error:
         raise SpofrError("Exporting to ONNX needs the package 'onnx': pip install onnx.") from error
     learned = model.learned
-    n_features = len(learned.scaler.center)
-    constants = {
+    layers, constants = learned.scorer.onnx_nodes("layer0", "scores")
+    constants |= {
         "center": learned.scaler.center,
         "spread": learned.scaler.spread,
         "low": np.array(-LIMIT),
         "high": np.array(LIMIT),
-        "flat": np.array([-1], dtype=np.int64),
     }
     nodes = [
         helper.make_node("Sub", ["features", "center"], ["centered"]),
         helper.make_node("Div", ["centered", "spread"], ["scaled"]),
         helper.make_node("Clip", ["scaled", "low", "high"], ["limited"]),
         helper.make_node("Cast", ["limited"], ["layer0"], to=TensorProto.FLOAT),
+        *layers,
     ]
-    state = learned.network.state_dict()
-    names = sorted({name.split(".")[0] for name in state}, key=int)
-    for depth, name in enumerate(names):
-        last = depth == len(names) - 1
-        constants[f"weight{depth}"] = state[f"{name}.weight"].numpy()
-        constants[f"bias{depth}"] = state[f"{name}.bias"].numpy()
-        inputs = [f"layer{depth}", f"weight{depth}", f"bias{depth}"]
-        nodes.append(helper.make_node("Gemm", inputs, [f"sum{depth}"], transB=1))
-        if not last:
-            nodes.append(helper.make_node("Relu", [f"sum{depth}"], [f"layer{depth + 1}"]))
-    nodes.append(helper.make_node("Reshape", [f"sum{len(names) - 1}", "flat"], ["scores"]))
+    n_features = len(learned.scaler.center)
     graph = helper.make_graph(
         nodes,
         "scorer",
