@@ -52,3 +52,18 @@ def test_the_page_on_the_architecture_names_every_room():
 def test_the_methods_of_the_readme_are_the_methods():
     expected = [[f"`{m.name}`", m.title, m.steered_by or "", m.promise] for m in METHODS.values()]
     assert rows("README.md", "| `--method` |") == expected
+
+
+def test_the_recipes_are_the_code_that_is_tested():
+    folder = ROOT / "tests" / "extending"
+    files = {
+        path.read_text("utf-8") for path in folder.glob("*.py") if not path.stem.startswith(("test_", "__", "conf"))
+    }
+    quoted = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), flags=re.DOTALL)
+    assert set(quoted) == files
+    assert len(quoted) == len(files)
+
+
+def test_recipes_name_files_and_folders_that_exist():
+    named = re.findall(r"`((?:spofr_core|dashboard|tests)/[\w/.]+)`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
