@@ -10,12 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spofr_core.splitmix import GOLDEN, splitmix64_in_place
+
 IdArray = npt.NDArray[Any]
 _Ints = npt.NDArray[np.integer[Any]]
 
 _BLOCK = 1 << 14
 _WIDE = 64  # characters: beyond it fixed-width strings waste more than Python objects
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def plain(value: Any) -> Any:
@@ -72,8 +73,8 @@ def has_duplicates(ids: IdArray, query_codes: npt.NDArray[np.integer[Any]]) -> n
     keys = _hashes(ids)
     for first in range(0, len(keys), _BLOCK):
         block = slice(first, first + _BLOCK)
-        keys[block] ^= (query_codes[block].astype(np.uint64) + np.uint64(1)) * _MULTIPLIER
-    _mix(keys)
+        keys[block] ^= (query_codes[block].astype(np.uint64) + np.uint64(1)) * GOLDEN
+    splitmix64_in_place(keys)
     keys.sort()
     if not np.any(keys[1:] == keys[:-1]):
         return None
@@ -138,7 +139,7 @@ def _spread(
 def _hashes(ids: IdArray) -> npt.NDArray[np.uint64]:
     if ids.dtype.kind in "iu":
         keys = ids.astype(np.uint64)
-        _mix(keys)
+        splitmix64_in_place(keys)
         return keys
     if ids.dtype.kind != "U" or ids.itemsize == 0:
         return np.asarray(pd.util.hash_array(ids, categorize=False), dtype=np.uint64)
@@ -148,16 +149,7 @@ def _hashes(ids: IdArray) -> npt.NDArray[np.uint64]:
         block = slice(first, first + _BLOCK)
         part = keys[block]
         for column in characters[block].T:
-            part *= _MULTIPLIER
+            part *= GOLDEN
             part += column
             part ^= part >> np.uint64(29)
     return keys
-
-
-def _mix(keys: npt.NDArray[np.uint64]) -> None:
-    """Spread all bits over the word, in place (the finaliser of splitmix64)."""
-    keys ^= keys >> np.uint64(30)
-    keys *= np.uint64(0xBF58476D1CE4E5B9)
-    keys ^= keys >> np.uint64(27)
-    keys *= np.uint64(0x94D049BB133111EB)
-    keys ^= keys >> np.uint64(31)

@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from spofr_core.splitmix import GOLDEN, splitmix64
+
 FloatArray = NDArray[np.float64]
 Interval = tuple[float, float]
 
@@ -94,25 +96,17 @@ def binomial_quantiles(shares: FloatArray, n: int, p: float) -> NDArray[np.int64
     return np.asarray(first + np.minimum(reached, last - first), dtype=np.int64)
 
 
-@njit(cache=True)
-def _mix(state: np.uint64) -> np.uint64:  # pragma: no cover
-    """splitmix64: a stream of independent numbers from a counter, so that threads do not change the result."""
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
-
-
 @njit(parallel=True, cache=True)
 def _resampled_means(values: FloatArray, resamples: int, seed: np.uint64) -> FloatArray:  # pragma: no cover
+    """Means of resamples, each with a stream of its own, so that threads do not change the result."""
     n = len(values)
     means = np.empty(resamples)
-    golden = np.uint64(0x9E3779B97F4A7C15)
     for r in prange(resamples):
-        state = _mix(seed + golden * np.uint64(r + 1))
+        state = splitmix64(seed + GOLDEN * np.uint64(r + 1))
         total = 0.0
         for _ in range((n + 1) // 2):
-            state += golden
-            random = _mix(state)
+            state += GOLDEN
+            random = splitmix64(state)
             # The two halves of a 64-bit number, each scaled to 0..n-1 by multiply and shift.
             total += values[np.int64(((random >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))]
             total += values[np.int64(((random & np.uint64(0xFFFFFFFF)) * np.uint64(n)) >> np.uint64(32))]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from spofr_core.errors import DataError
 from spofr_core.policy.compiled_threads import threads_for
+from spofr_core.splitmix import GOLDEN, splitmix64
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -78,20 +79,11 @@ class PlackettLucePolicies:
 
 
 @njit(cache=True, nogil=True)
-def _mixed(x: Any) -> Any:  # pragma: no cover
-    """The finaliser of splitmix64: neighbouring inputs give unrelated outputs."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
 def _stream(seed: Any, query: Any, sample: Any) -> Any:  # pragma: no cover
     """State of a splitmix64 generator that depends on nothing but its arguments, whichever thread runs it."""
-    step = np.uint64(0x9E3779B97F4A7C15)
-    x = _mixed(np.uint64(seed) + step)
-    x = _mixed((x ^ np.uint64(query)) + step)
-    return _mixed((x ^ np.uint64(sample)) + step)
+    x = splitmix64(np.uint64(seed) + GOLDEN)
+    x = splitmix64((x ^ np.uint64(query)) + GOLDEN)
+    return splitmix64((x ^ np.uint64(sample)) + GOLDEN)
 
 
 @njit(cache=True, nogil=True)
@@ -102,8 +94,8 @@ def _draw(decay: Any, key: Any, order: Any, n: Any, state: Any) -> None:  # prag
     noise to the scores and sorting is the same on a logarithmic scale.)
     """
     for i in range(n):
-        state += np.uint64(0x9E3779B97F4A7C15)
-        uniform = (np.float64(_mixed(state) >> np.uint64(11)) + 0.5) * 2.0**-53
+        state += GOLDEN
+        uniform = (np.float64(splitmix64(state) >> np.uint64(11)) + 0.5) * 2.0**-53
         x = -np.log(uniform) * decay[i]
         if n > _SHORT:
             key[i] = x
