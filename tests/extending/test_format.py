@@ -1,0 +1,41 @@
+"""A format registered from outside: known by its content and by its ending, in Python, the shell and the uploader."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spofr_core.data import FORMATS, read_dataset
+from tests.dashboard.apps import shown
+
+ROWS = [
+    {"query": q, "item": f"{q}{i}", "group": "ab"[i % 2], "score": float(10 - i), "relevance": i % 3}
+    for q in range(4)
+    for i in range(6)
+]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "shown.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in ROWS), "utf-8")
+    return path
+
+
+def test_the_shell_reads_it(shell, file):
+    assert "jsonl" in shell("format", "audit", "--help")
+    summary = json.loads(shell("format", "audit", str(file), "--delta", "0.02", "--json", "-"))
+    assert summary["queries"]["total"] == 4
+
+
+def test_it_is_known_by_its_content(plugged, file):
+    plugged("format", FORMATS, "jsonl")
+    data = read_dataset(file.read_bytes())
+    assert (len(data), data.group_names) == (4, ("a", "b"))
+
+
+def test_the_uploader_takes_it(plugged):
+    plugged("format", FORMATS, "jsonl")
+    uploader = shown("data").get("file_uploader")[0]
+    assert ".jsonl" in uploader.proto.type
