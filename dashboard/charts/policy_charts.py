@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from dashboard.charts.drawing import Drawing, Trace, figure, group_axis, note, room, rule, with_glyphs
 from dashboard.escaping import plot
 from spofr_core.policy import Policy
-from spofr_core.reporting import group_rows, group_styles, number, palette, percent
+from spofr_core.reporting import (
+    GroupStyle,
+    by_score,
+    group_rows,
+    group_styles,
+    number,
+    palette,
+    percent,
+    policy_bounds_frame,
+    position_frame,
+    sampled_frame,
+)
 
 MOST_POSITIONS = 40
 """Positions that the lottery shows; the download has them all."""
@@ -70,31 +81,15 @@ def _items_of(
     }
 
 
-def by_score(policy: Policy) -> NDArray[np.int64]:
-    """Item indices in the order of the scores; equal scores stay in the order of the data."""
-    return np.argsort(-policy.scores, kind="stable")
-
-
-def corner(policy: Policy, items: NDArray[Any], positions: int) -> NDArray[np.float64]:
-    """Probabilities of these items at the first positions; the whole matrix of a long list would fill the memory."""
-    row = np.full(len(policy.scores), -1)
-    row[items] = np.arange(len(items))
-    part = np.zeros((len(items), positions))
-    for ranking, probability in zip(policy.rankings, policy.probabilities, strict=True):
-        rows = row[ranking[:positions]]
-        columns = np.flatnonzero(rows >= 0)
-        part[rows[columns], columns] += probability
-    return part
-
-
 def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     """Probability of each item at each position; items from the highest score down."""
-    shown = min(len(policy.scores), MOST_CELLS)
+    frame = position_frame(policy, MOST_CELLS)
+    shown = len(frame)
     order = by_score(policy)[:shown]
     styles = group_styles(all_groups)
     names = [plot(policy.item_ids[k], 14) for k in order]
     looks = [styles[policy.groups[k]] for k in order]
-    matrix = corner(policy, order, shown)
+    matrix = frame.drop(columns="item").to_numpy()
     cells: Trace = {
         "type": "heatmap",
         "z": np.where(matrix > 1e-12, matrix, np.nan),
@@ -130,15 +125,18 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
 
 def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], all_groups: Sequence[str]) -> Drawing:
     """Mean exposure of each group against its bounds: sorted by score, and under each of the given policies."""
-    names = [name for name in all_groups if name in compared[0][1].group_exposure]
+    frame = policy_bounds_frame(compared, sorted_exposure)
+    names = [name for name in all_groups if name in set(frame["group"])]
     labels = dict(zip(names, with_glyphs(group_rows(names, all_groups)), strict=True))
+    styles = group_styles(all_groups)
     traces: list[Trace] = []
     rows = []
-    for title, policy in compared:
-        for name in names:
+    for title, _ in compared:
+        mine = frame[frame["delta"] == title].set_index("group").loc[names]
+        for name, numbers in mine.to_dict("index").items():
             row = labels[name] if len(compared) == 1 else f"{labels[name]}, {title}"
             rows.append(row)
-            traces += _row(row, name, policy, sorted_exposure[name], all_groups, in_legend=not traces)
+            traces += _row(row, numbers, styles[name], in_legend=not traces)
     return figure(
         traces,
         height=110 + 46 * len(rows),
@@ -150,12 +148,9 @@ def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], al
     )
 
 
-def _row(
-    row: str, name: str, policy: Policy, sorted_now: float, all_groups: Sequence[str], *, in_legend: bool
-) -> list[Trace]:
+def _row(row: str, numbers: dict[str, Any], look: GroupStyle, *, in_legend: bool) -> list[Trace]:
     """The interval that a group is allowed, and two marks: where it is, and where the policy puts it."""
-    look = group_styles(all_groups)[name]
-    low, high = policy.bounds[name]
+    low, high = numbers["lower bound"], numbers["upper bound"]
     traces: list[Trace] = []
     if math.isfinite(low) and math.isfinite(high):
         allowed = {
@@ -167,8 +162,8 @@ def _row(
         said = f"{row}: {number(low)} to {number(high)} is allowed<extra></extra>"
         traces.append({"type": "scatter", "name": "allowed", "hovertemplate": said, **allowed})
     marks = (
-        ("sorted by score (open)", sorted_now, f"{look.marker}-open"),
-        ("policy (filled)", policy.group_exposure[name], look.marker),
+        ("sorted by score (open)", numbers["sorted by score"], f"{look.marker}-open"),
+        ("policy (filled)", numbers["policy"], look.marker),
     )
     outline = {"width": 2, "color": look.colour}
     for what, value, symbol in marks:
@@ -190,15 +185,14 @@ def sampled_histogram(
     values: NDArray[np.float64], weights: NDArray[np.float64], expected: float, delta: float
 ) -> Drawing:
     """Largest violation of what readers really see, against that of the policy in expectation, and delta."""
-    top = max(float(values.max(initial=0.0)), delta, expected, 1e-9) * 1.05
-    edges = np.linspace(0, top, 41)
-    shares, _ = np.histogram(values, bins=edges, weights=weights)
-    middle = (edges[:-1] + edges[1:]) / 2
+    frame = sampled_frame(values, weights, expected, delta)
+    low, high = frame["violation from"].to_numpy(), frame["to"].to_numpy()
+    middle = (low + high) / 2
     drawn: Trace = {
         "type": "bar",
         "x": middle,
-        "y": 100 * shares,
-        "width": edges[1] - edges[0],
+        "y": 100 * frame["share"].to_numpy(),
+        "width": high[0] - low[0],
         "marker": {"color": [palette.ACCENT if m <= delta else palette.WARNING for m in middle], "line": {"width": 0}},
         "hovertemplate": "violation about %{x:.3f}: %{y:.1f} %<extra></extra>",
     }
@@ -207,7 +201,7 @@ def sampled_histogram(
         height=290,
         top=40,
         bargap=0,
-        x={"title": "largest violation of what was shown", "range": [0, top]},
+        x={"title": "largest violation of what was shown", "range": [0, float(high[-1])]},
         y={"title": "share of periods, %", "nticks": 4, "showgrid": True},
         shapes=[rule(delta), rule(expected, colour=palette.EXPECTED, dash="solid")],
         notes=[

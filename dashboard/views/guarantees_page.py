@@ -14,8 +14,17 @@ from dashboard.widgets.elements import chart, explain_errors, show_table
 from dashboard.widgets.run_picker import picked
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation import GUARANTEE_DELTAS, LEVELS, guarantees
-from spofr_core.learning import METHODS
-from spofr_core.reporting import baselines, empty_slots, in_order, method_title, percent, promised
+from spofr_core.reporting import (
+    baselines,
+    empty_slots,
+    in_order,
+    is_guaranteed,
+    listed,
+    method_title,
+    names_of_methods,
+    percent,
+    promised,
+)
 
 SHOWN_LEVELS = (0.5, 0.9, 1.0)
 SHOWN_DELTAS = (0.01, 0.03, 0.05, 0.1)
@@ -112,12 +121,13 @@ def _what(select: str) -> str:
 
 def _bars(frame: pd.DataFrame) -> None:
     chart(
-        charts.guarantee(frame, {method for method in set(frame["method"]) if METHODS[method].guaranteed}),
+        charts.guarantee(frame),
         "DCG with a guarantee for each query",
         "Bars of mean test DCG by delta, share of queries that hold it, and method; a cross where there is no model.",
         table=lambda: frame,
-        note="A cross: no model qualifies. Hatched: chosen on validation, missed on test. SPOFR and "
-        "predict-then-optimise hold delta by construction; a penalty can only be tried out.",
+        note="A cross: no model qualifies. Hatched: chosen on validation, missed on test. "
+        f"{listed(names_of_methods(lambda method: method.guaranteed), start=True)} hold delta by construction; "
+        "a penalty can only be tried out.",
     )
     missing = empty_slots(frame)
     if missing:
@@ -133,9 +143,7 @@ def _table(frame: pd.DataFrame) -> None:
             "delta": frame["delta"],
             "share asked for, %": 100 * frame["level"],
             "method": [method_title(method) for method in frame["method"]],
-            "guarantee": [
-                "by construction" if METHODS[method].guaranteed else "no guarantee" for method in frame["method"]
-            ],
+            "guarantee": ["by construction" if is_guaranteed(method) else "no guarantee" for method in frame["method"]],
             "models": frame["models"],
             "that qualify": frame["qualified"],
             "DCG on test": frame["dcg"],

@@ -11,8 +11,6 @@ import streamlit as st
 from dashboard.charts.policy_charts import (
     MOST_CELLS,
     MOST_POSITIONS,
-    by_score,
-    corner,
     exposure_in_bounds,
     heat_map,
     lottery,
@@ -27,8 +25,17 @@ from dashboard.widgets.elements import chart, csv_bytes, explain_errors, show_ta
 from dashboard.widgets.sidebar import delta_steps
 from spofr_core.evaluation import AuditResult
 from spofr_core.fairness import Fairness
-from spofr_core.policy import PERIODS, Policy, Sampled, Verification, sampled_violations, verify
-from spofr_core.reporting import counted, group_styles, name_text, number, percent
+from spofr_core.policy import PERIODS, Policy, Verification, sampled_violations, verify
+from spofr_core.reporting import (
+    counted,
+    group_styles,
+    name_text,
+    number,
+    percent,
+    policy_bounds_frame,
+    position_frame,
+    sampled_frame,
+)
 
 OFFERED = 100
 """Queries in the picker; the search finds the others."""
@@ -188,26 +195,8 @@ def _exposure(source: Loaded, result: AuditResult, place: int, compared: list[tu
         exposure_in_bounds(compared, now, source.data.group_names),
         "Exposure against its bounds",
         "Mean exposure of each group, sorted by score and under the policy, against the interval that delta allows.",
-        table=lambda: _bounds_frame(compared, now),
+        table=lambda: policy_bounds_frame(compared, now),
     )
-
-
-def _bounds_frame(compared: list[tuple[str, Policy]], now: dict[str, float]) -> pd.DataFrame:
-    rows = [
-        {
-            "delta": title,
-            "group": name,
-            "lower bound": policy.bounds[name][0],
-            "upper bound": policy.bounds[name][1],
-            "sorted by score": now[name],
-            "policy": policy.group_exposure[name],
-            "signed violation": policy.violations[name],
-            "shadow price": policy.shadow_prices[name],
-        }
-        for title, policy in compared
-        for name in policy.group_exposure
-    ]
-    return pd.DataFrame(rows)
 
 
 def _heat(source: Loaded, policy: Policy) -> None:
@@ -216,17 +205,9 @@ def _heat(source: Loaded, policy: Policy) -> None:
         heat_map(policy, source.data.group_names),
         "Who stands where, how often",
         "Heat map of the probability that each item stands at each position.",
-        table=lambda: _matrix_frame(policy),
+        table=lambda: position_frame(policy, MOST_CELLS),
         note=f"The first {MOST_CELLS} of {len(policy.scores):,} items and positions." if cut else "",
     )
-
-
-def _matrix_frame(policy: Policy) -> pd.DataFrame:
-    shown = min(len(policy.scores), MOST_CELLS)
-    order = by_score(policy)[:shown]
-    frame = pd.DataFrame(corner(policy, order, shown), columns=[str(j + 1) for j in range(shown)])
-    frame.insert(0, "item", [str(policy.item_ids[k]) for k in order])
-    return frame
 
 
 def _sampled(policy: Policy, fairness: Fairness) -> None:
@@ -241,15 +222,10 @@ def _sampled(policy: Policy, fairness: Fairness) -> None:
         "What readers really see",
         f"Histogram of the largest violation over {counted(impressions, 'impression', 'impressions')}.",
         headed=False,
-        table=lambda: _sampled_frame(sampled),
+        table=lambda: sampled_frame(sampled.values, sampled.weights, sampled.expected, delta),
         note=f"{what} exceeds delta in {percent(beyond)} of the cases ({how}). The guarantee is on the expectation: "
         "it is reached as the same query is shown again and again.",
     )
-
-
-def _sampled_frame(sampled: Sampled) -> pd.DataFrame:
-    shares, edges = np.histogram(sampled.values, bins=20, weights=sampled.weights)
-    return pd.DataFrame({"violation from": edges[:-1], "to": edges[1:], "share": shares})
 
 
 def _drawn(policy: Policy, source: Loaded) -> None:

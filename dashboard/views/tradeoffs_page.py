@@ -18,7 +18,7 @@ from dashboard.session.solver_warmup import solver_ready
 from dashboard.widgets.elements import chart, explain_errors, tabs
 from dashboard.widgets.run_picker import Picked, part_of, picked, said, values_of
 from spofr_core.evaluation import asked_and_achieved, best_at_violation, grid_search, price_of_fairness, tradeoff
-from spofr_core.reporting import baselines, counted, in_order, matched, method_title, number
+from spofr_core.reporting import baselines, counted, in_order, listed, matched, method_title, names_of_methods, number
 
 BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
 BY = {
@@ -171,7 +171,7 @@ def _curves(found: Picked) -> None:
     else:
         st.info(
             "None of these methods can be asked for a delta: there is no curve over delta to draw. "
-            "SPOFR and predict-then-optimise have one.",
+            f"{listed(names_of_methods(lambda method: method.steered_by == 'delta'), start=True)} have one.",
             icon=":material/info:",
         )
     missing = [needed for name, (_, needed) in BY.items() if name not in by]

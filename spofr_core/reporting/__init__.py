@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from spofr_core.reporting.page_templates import page_from
     from spofr_core.reporting.pictures import write_images
+    from spofr_core.reporting.policy_frames import by_score, policy_bounds_frame, position_frame, sampled_frame
     from spofr_core.reporting.report_sections import SECTIONS, Content, Provenance, Report, Section, Table
     from spofr_core.reporting.run_figures import (
         Look,
@@ -56,8 +57,16 @@ if TYPE_CHECKING:
         tradeoff_figure,
         tradeoff_traces,
     )
-    from spofr_core.reporting.run_words import empty_slots, matched, promised
-    from spofr_core.reporting.series import Variant, Variants, baselines, in_order, method_style, method_title
+    from spofr_core.reporting.run_words import empty_slots, matched, names_of_methods, promised
+    from spofr_core.reporting.series import (
+        Variant,
+        Variants,
+        baselines,
+        in_order,
+        is_guaranteed,
+        method_style,
+        method_title,
+    )
 
 _HOME = {
     "audit_report": ("audit_html",),
@@ -77,6 +86,7 @@ _HOME = {
     ),
     "page_templates": ("page_from",),
     "pictures": ("write_images",),
+    "policy_frames": ("by_score", "policy_bounds_frame", "position_frame", "sampled_frame"),
     "report_sections": ("SECTIONS", "Content", "Provenance", "Report", "Section", "Table"),
     "run_figures": (
         "Look",
@@ -94,8 +104,8 @@ _HOME = {
         "tradeoff_figure",
         "tradeoff_traces",
     ),
-    "run_words": ("empty_slots", "matched", "promised"),
-    "series": ("Variant", "Variants", "baselines", "in_order", "method_style", "method_title"),
+    "run_words": ("empty_slots", "matched", "names_of_methods", "promised"),
+    "series": ("Variant", "Variants", "baselines", "in_order", "is_guaranteed", "method_style", "method_title"),
 }
 
 __all__ = [
@@ -119,6 +129,7 @@ __all__ = [
     "bar_traces",
     "baselines",
     "bounds_frame",
+    "by_score",
     "caveats",
     "counted",
     "delta_text",
@@ -135,6 +146,7 @@ __all__ = [
     "guarantee_figure",
     "in_order",
     "interval",
+    "is_guaranteed",
     "limits_of",
     "listed",
     "mark_at",
@@ -142,15 +154,19 @@ __all__ = [
     "method_style",
     "method_title",
     "name_text",
+    "names_of_methods",
     "number",
     "overall_exposure",
     "page_from",
     "palette",
     "percent",
+    "policy_bounds_frame",
+    "position_frame",
     "price_figure",
     "price_traces",
     "promised",
     "run_time_figure",
+    "sampled_frame",
     "share_frame",
     "tradeoff_figure",
     "tradeoff_traces",

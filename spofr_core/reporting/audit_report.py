@@ -45,6 +45,7 @@ from spofr_core.reporting.words import (
     verdict,
 )
 
+_ON_CARDS = ("dcg", "ndcg", "pairwise")
 _VERSIONED = ("spofr", "numpy", "scipy", "pandas")
 
 
@@ -94,6 +95,10 @@ def _facts(report: Report) -> Content:
         facts.append(Fact("DCG", number(utility["dcg"]), f"95 % CI {interval(utility['dcg_ci'])}"))
         ndcg = Fact(f"nDCG@{utility['cutoff']}", number(utility["ndcg"]), f"95 % CI {interval(utility['ndcg_ci'])}")
         facts.append(ndcg)
+    # What a plug-in measures has a card too; those above are in the summary under their own names.
+    for name, measure in summary.get("measures", {}).items():
+        if name not in _ON_CARDS:
+            facts.append(Fact(measure["label"], number(measure["mean"]), f"95 % CI {interval(measure['ci'])}"))
     return Content(facts=facts)
 
 

@@ -151,16 +151,15 @@ def run_time_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace
     return traces
 
 
-def bar_traces(frame: pd.DataFrame, promises: Iterable[str]) -> list[Trace]:
+def bar_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace]:
     """Bars of DCG: for each delta the levels side by side, in each a bar per method; the axis is "multicategory".
 
     A cross stands where no model qualifies, and pointing at it says how far the method got; hatched bars were chosen on
-    validation and miss the level on test. Methods that are not among those with promises say so in the legend.
+    validation and miss the level on test. Methods that cannot promise anything say so in the legend.
     """
-    guaranteed = set(promises)
     traces: list[Trace] = []
-    for one in series_of(guarantee_bars(frame)):
-        bars, name = one.rows, one.label if one.value in guaranteed else f"{one.label}, no guarantee"
+    for one in series_of(guarantee_bars(frame), "method", look.variants):
+        bars, name = one.rows, one.label if one.guaranteed else f"{one.label}, no guarantee"
         across = [[f"delta {delta:g}" for delta in bars["delta"]], [f"{level:.0%}" for level in bars["level"]]]
         trace = _bars(bars, across, name, one.colour, none="×", hover=one.label)
         traces.append({**trace, "textangle": 0, "textfont": {"color": one.colour, "size": 14}, "cliponaxis": False})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pandas as pd
 
+from spofr_core.learning import METHODS, Method
 from spofr_core.reporting.series import baselines, in_order, method_title
 from spofr_core.reporting.words import counted, listed, number, percent
 
@@ -68,6 +69,11 @@ def empty_slots(frame: pd.DataFrame) -> list[str]:
             share = percent(level, 0)
             sentences.append(f"No {_name(method)} model of {of} reaches {share} of the queries at delta = {deltas}.")
     return sentences
+
+
+def names_of_methods(wanted: Callable[[Method], bool]) -> list[str]:
+    """The registered methods of which something is true, as a sentence names them."""
+    return [_name(method.name) for method in METHODS.values() if wanted(method)]
 
 
 def _names(methods: Iterable[object]) -> list[str]:

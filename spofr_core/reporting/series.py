@@ -31,13 +31,14 @@ NO_VARIANTS: Variants = {}
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The rows of a frame with one value of a column, and how they look."""
+    """The rows of a frame with one value of a column, and how they look; `guaranteed` is what their method promises."""
 
     value: Any
     label: str
     colour: str
     shape: str
     rows: pd.DataFrame
+    guaranteed: bool = False
 
 
 def method_title(method: object, variants: Variants = NO_VARIANTS) -> str:
@@ -83,8 +84,15 @@ def series_of(frame: pd.DataFrame, by: str = "method", variants: Variants = NO_V
     for place, value in enumerate(values):
         rows = frame[frame[by].isna()] if pd.isna(value) else frame[frame[by] == value]
         colour, shape = _style(by, value, place, variants)
-        series.append(Series(value, label_of(by, value, variants), colour, shape, rows))
+        guaranteed = by == "method" and is_guaranteed(value, variants)
+        series.append(Series(value, label_of(by, value, variants), colour, shape, rows, guaranteed))
     return series
+
+
+def is_guaranteed(method: object, variants: Variants = NO_VARIANTS) -> bool:
+    """Whether every policy of a method holds delta in every query; nobody vouches for one that is not registered."""
+    name = variants[str(method)].of if str(method) in variants else str(method)
+    return name in METHODS and METHODS[name].guaranteed
 
 
 def method_style(method: object, place: int = 0, variants: Variants = NO_VARIANTS) -> tuple[str, str]:

@@ -10,12 +10,13 @@ import pytest
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
 from dashboard.charts.dataset_charts import group_counts, list_lengths
 from dashboard.charts.drawing import Drawing
-from dashboard.charts.policy_charts import corner, exposure_in_bounds, heat_map, lottery, sampled_histogram
+from dashboard.charts.policy_charts import exposure_in_bounds, heat_map, lottery, sampled_histogram
 from dashboard.charts.share_chart import is_thinned
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
 from spofr_core.policy import fair_policy
 from spofr_core.reporting import MOST_STEPS, group_styles
+from spofr_core.reporting.policy_frames import corner, position_frame, sampled_frame
 from tests.evaluation.lists import dataset, random_dataset
 
 HOSTILE = "<b onclick=x>&amp;</b>"
@@ -134,6 +135,16 @@ def test_the_heat_map_is_the_matrix_in_the_order_of_the_scores(policy):
 def test_a_corner_of_the_matrix_is_that_of_the_whole(policy):
     items = np.array([4, 0, 2])
     assert np.allclose(corner(policy, items, 3), policy.matrix[items, :3], atol=1e-12)
+
+
+def test_the_tables_under_the_charts_of_a_policy_have_their_numbers(policy):
+    cells = heat_map(policy, ("a", "b")).spec["data"][0]
+    assert np.allclose(np.nan_to_num(cells["z"]), position_frame(policy, 60).drop(columns="item"), atol=1e-9)
+    values, weights = np.array([0.0, 0.1, 0.3]), np.array([0.5, 0.3, 0.2])
+    drawn = sampled_histogram(values, weights, 0.05, 0.1).spec["data"][0]
+    table = sampled_frame(values, weights, 0.05, 0.1)
+    assert np.allclose(drawn["y"], 100 * table["share"])
+    assert np.allclose(drawn["x"], (table["violation from"] + table["to"]) / 2)
 
 
 def test_bounds_and_marks(policy):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,7 +24,7 @@ from spofr_core.evaluation import (
 )
 from spofr_core.experiments import RESULT_COLUMNS
 from spofr_core.learning import METHODS
-from spofr_core.reporting import baselines, empty_slots, listed, matched, palette, promised
+from spofr_core.reporting import baselines, empty_slots, in_order, listed, matched, names_of_methods, palette, promised
 
 BASE = {"dataset": "d", "notion": "exposure", "groups": 2, "clicks": None, "status": "done", "ideal_dcg": 2.0}
 
@@ -122,7 +124,7 @@ def guarantee_frame(results):
 
 
 def test_bars_stand_where_a_model_qualifies_and_crosses_elsewhere(guarantee_frame):
-    bars = named(charts.guarantee(guarantee_frame, {"spofr"}))
+    bars = named(charts.guarantee(guarantee_frame))
     assert list(bars) == ["SPOFR", "FULTR, no guarantee", "DELTR, no guarantee"]
     spofr, fultr, deltr = bars.values()
     assert spofr.marker.color == METHODS["spofr"].colour
@@ -240,3 +242,21 @@ def test_time_from_earlier_runs_is_their_mean_shared_by_the_workers(results, tmp
     assert f"about {seconds / 60:.0f} min" in from_earlier_runs(plan.runs, earlier, 2)
     assert from_earlier_runs(plan.runs, earlier.assign(source="mslr"), 2) == ""
     assert from_earlier_runs((), earlier, 2) == ""
+
+
+def test_a_method_that_is_registered_elsewhere_is_drawn_in_its_own_colour_and_shape(results):
+    toy = replace(METHODS["fultr"], name="toy", title="Toy", colour="#123456", shape="hexagon", guaranteed=True)
+    plain = replace(toy, name="plain", title="Plain", colour="", shape="", guaranteed=False)
+    rows = results.assign(method=results["method"].replace({"fultr": "toy", "deltr": "plain"}))
+    METHODS.register(toy)
+    METHODS.register(plain)
+    try:
+        marks = named(charts.grid(grid_search(rows)))
+        assert (marks["Toy"].marker.color, marks["Toy"].marker.symbol) == ("#123456", "hexagon")
+        assert marks["Plain"].marker.color in palette.SERIES_COLOURS
+        assert in_order(rows["method"]) == ["spofr", "uniform", "toy", "plain"]
+        assert names_of_methods(lambda method: method.guaranteed) == ["SPOFR", "predict-then-optimise", "Toy"]
+    finally:
+        METHODS.unregister("toy")
+        METHODS.unregister("plain")
+    assert "toy" in named(charts.grid(grid_search(rows))), "a method that is not registered goes by its name"

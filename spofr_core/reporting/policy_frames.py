@@ -1,0 +1,76 @@
+"""The numbers behind the charts of one query's policy, computed once for the charts and the tables under them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from spofr_core.policy import Policy
+
+SAMPLED_BINS = 40
+
+
+def by_score(policy: Policy) -> NDArray[np.int64]:
+    """Item indices in the order of the scores; equal scores stay in the order of the data."""
+    return np.argsort(-policy.scores, kind="stable")
+
+
+def corner(policy: Policy, items: NDArray[Any], positions: int) -> NDArray[np.float64]:
+    """Probabilities of these items at the first positions; the whole matrix of a long list would fill the memory."""
+    row = np.full(len(policy.scores), -1)
+    row[items] = np.arange(len(items))
+    part = np.zeros((len(items), positions))
+    for ranking, probability in zip(policy.rankings, policy.probabilities, strict=True):
+        rows = row[ranking[:positions]]
+        columns = np.flatnonzero(rows >= 0)
+        part[rows[columns], columns] += probability
+    return part
+
+
+def position_frame(policy: Policy, most: int) -> pd.DataFrame:
+    """Probability of each item at each position, items from the highest score down: "item", then "1", "2", ..."""
+    shown = min(len(policy.scores), most)
+    order = by_score(policy)[:shown]
+    frame = pd.DataFrame(corner(policy, order, shown), columns=[str(j + 1) for j in range(shown)])
+    frame.insert(0, "item", [str(policy.item_ids[k]) for k in order])
+    return frame
+
+
+def policy_bounds_frame(compared: Sequence[tuple[str, Policy]], sorted_now: Mapping[str, float]) -> pd.DataFrame:
+    """For each policy and group: the exposure that delta allows, that of the sort by score, and that of the policy.
+
+    Parameters
+    ----------
+    compared : sequence of (title, Policy)
+        Policies of one query, such as those of two deltas.
+    sorted_now : mapping of str to float
+        Exposure of each group when the query is sorted by score.
+    """
+    rows = [
+        {
+            "delta": title,
+            "group": name,
+            "lower bound": policy.bounds[name][0],
+            "upper bound": policy.bounds[name][1],
+            "sorted by score": sorted_now[name],
+            "policy": policy.group_exposure[name],
+            "signed violation": policy.violations[name],
+            "shadow price": policy.shadow_prices[name],
+        }
+        for title, policy in compared
+        for name in policy.group_exposure
+    ]
+    return pd.DataFrame(rows)
+
+
+def sampled_frame(
+    values: NDArray[np.float64], weights: NDArray[np.float64], expected: float, delta: float
+) -> pd.DataFrame:
+    """Share of periods by the largest violation of what was shown, in bins from 0 that cover delta."""
+    top = max(float(values.max(initial=0.0)), delta, expected, 1e-9) * 1.05
+    shares, edges = np.histogram(values, bins=np.linspace(0, top, SAMPLED_BINS + 1), weights=weights)
+    return pd.DataFrame({"violation from": edges[:-1], "to": edges[1:], "share": shares})
