@@ -12,7 +12,15 @@ import streamlit as st
 from dashboard.session.visible_runs import data_label, sweep_of, sweeps
 from spofr_core.data import RankingDataset
 from spofr_core.evaluation import exact_tradeoff
-from spofr_core.experiments import RunRecord, RunStore, load_splits, run_fairness, training_data
+from spofr_core.experiments import (
+    RunRecord,
+    RunStore,
+    format_delta,
+    load_splits,
+    run_fairness,
+    training_data,
+    with_estimates,
+)
 from spofr_core.fairness import Fairness
 from spofr_core.learning import ProgrammeEstimator, load_model
 from spofr_core.reporting import method_title
@@ -45,18 +53,16 @@ def _model(root: str, run: str) -> Model:
     estimator = load_model(store.model_folder(run))
     splits = load_splits(config)
     guaranteed = isinstance(estimator, ProgrammeEstimator)
-    scores = estimator.estimates(splits.test) if guaranteed else estimator.scores(splits.test)
-    called = "estimates" if guaranteed else "scores"
     python = "\n".join(
         [
             f"store = RunStore({root!r})",
             f"data = load_splits(store.find({run!r}).config).test",
-            f"data = data.with_scores(load_model(store.model_folder({run!r})).{called}(data))",
+            f"data = with_estimates(load_model(store.model_folder({run!r})), data)",
         ]
     )
     fairness = run_fairness(config, training_data(config, splits).train)
     return Model(
-        run, model_title(record.settings), record, splits.test.with_scores(scores), fairness, guaranteed, python
+        run, model_title(record.settings), record, with_estimates(estimator, splits.test), fairness, guaranteed, python
     )
 
 
@@ -69,7 +75,10 @@ def exact_curve(_model: Model, run: str) -> pd.DataFrame:
 def run_title(settings: Mapping[str, Any]) -> str:
     """A run among others on the same data, such as "SPOFR, delta 0.05, seed 0"."""
     parts = [method_title(settings["method"])]
-    parts += [f"{name} {settings[name]:g}" for name in ("delta", "penalty") if not pd.isna(settings[name])]
+    for name in ("delta", "penalty"):
+        value = settings[name]
+        if isinstance(value, dict) or not pd.isna(value):
+            parts.append(f"{name} {format_delta(value)}")
     return ", ".join([*parts, f"seed {settings['seed']}"])
 
 

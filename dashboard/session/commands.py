@@ -12,6 +12,7 @@ _IMPORTED = {
     "load_sample": "data",
     "RunStore": "experiments",
     "load_splits": "experiments",
+    "with_estimates": "experiments",
     "load_model": "learning",
 }
 """What the lines that load the data may call, and the room that it comes from."""

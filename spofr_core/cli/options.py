@@ -19,9 +19,6 @@ from spofr_core.fairness import Fairness, PositionBias, group_merits
 
 DEFAULT_DELTA = 0.05
 
-ModelOption = Annotated[
-    Path | None, typer.Option(help="A trained model in place of a score; without FILE, on the test part of its data.")
-]
 SettingsOption = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the method as 'name=value'; repeat for more.")
 ]
@@ -71,13 +68,13 @@ class DataOptions:
         """The folder of Parquet files, if it is one that is read."""
         if self.file is None or not self.file.is_dir():
             return None
-        self._one_source()
+        self.check_one_source()
         return self.file
 
     def read(self, **changes: Any) -> RankingDataset:
         """The file, or what an audit of the sample opens on."""
         if self.sample is not None:
-            self._one_source()
+            self.check_one_source()
             return SAMPLES[self.sample].audit_data(self._grouping)
         if self.file is None:
             raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES.listed()}).")
@@ -85,7 +82,7 @@ class DataOptions:
 
     def splits(self, *, seed: int = 0) -> Splits:
         """Train, validation and test parts of the sample, or of the file split by query."""
-        self._one_source()
+        self.check_one_source()
         if self.sample is not None:
             return load_sample(self.sample, groups=SAMPLES[self.sample].groups_of(self._grouping), seed=seed)
         return self.read().split(seed=seed)
@@ -95,7 +92,8 @@ class DataOptions:
         """As a text also where it comes from the file of a run, in which it may be a number."""
         return None if self.groups is None else str(self.groups)
 
-    def _one_source(self) -> None:
+    def check_one_source(self) -> None:
+        """Refuse a file and a sample at once."""
         if self.sample is not None and self.file is not None:
             raise ConfigError(f"Both the file {str(self.file)!r} and --sample {self.sample} are given; name one.")
 
@@ -147,23 +145,29 @@ class FairnessOptions:
 
     def build(self, labels: RankingDataset | None) -> Fairness:
         """The settings; merits that are not given are computed from the labels of `labels`."""
-        merits = None
-        if self.notion == "merit":
-            merits = dict(_assignment(text, "--merit") for text in self.merit or ()) or None
-            if merits is None and labels is not None:
-                merits = group_merits(labels)
-        return Fairness(
-            delta=self._delta(),
-            notion=self.notion,
-            merits=merits,
-            position_bias=PositionBias(power=self.power, shift=self.shift, cutoff=self.exposure_cutoff),
-        )
+        merits = self.merits
+        if self.notion == "merit" and merits is None and labels is not None:
+            merits = group_merits(labels)
+        return Fairness(delta=self.deltas, notion=self.notion, merits=merits, position_bias=self.position_bias)
 
     def of_model(self, trained: Fairness) -> Fairness:
         """What a model was trained for, with another delta if one is given."""
-        return trained if self.delta is None else trained.with_delta(self._delta())
+        return trained if self.delta is None else trained.with_delta(self.deltas)
 
-    def _delta(self) -> float | dict[str, float]:
+    @property
+    def merits(self) -> dict[str, float] | None:
+        """The merits that were named, for the notion that has some."""
+        named = dict(_assignment(text, "--merit") for text in self.merit or ())
+        return named if named and self.notion == "merit" else None
+
+    @property
+    def position_bias(self) -> PositionBias:
+        """The exposure of each position."""
+        return PositionBias(power=self.power, shift=self.shift, cutoff=self.exposure_cutoff)
+
+    @property
+    def deltas(self) -> float | dict[str, float]:
+        """delta, or one for each group."""
         if self.delta is None:
             return DEFAULT_DELTA
         if "=" in self.delta:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from spofr_core.experiments.runs.run_output import RESULT_COLUMNS
     from spofr_core.experiments.runs.store import RunStore
     from spofr_core.experiments.sweep import SweepOutcome, missing_runs, run_sweep
-    from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig, SweepSpec
+    from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig, SweepSpec, format_delta
     from spofr_core.experiments.time_estimate import Estimate, estimate
+    from spofr_core.experiments.trained_model import TrainedModel, resolve_model, with_estimates
 
 _HOME = {
     "run_data": ("DataShelf", "load_splits", "training_data"),
@@ -39,9 +40,10 @@ _HOME = {
     "paper.reproduction": ("Reproduction", "planned_runs", "reproduce"),
     "runs.result_tables": ("collect", "export_results", "query_results", "results"),
     "runs.execution": ("run_fairness",),
-    "sweep_spec": ("DatasetSpec", "RunConfig", "SweepSpec"),
+    "sweep_spec": ("DatasetSpec", "RunConfig", "SweepSpec", "format_delta"),
     "runs.home": ("home", "private_runs", "shared_runs", "unpacked"),
     "runs.store": ("RunStore",),
+    "trained_model": ("TrainedModel", "resolve_model", "with_estimates"),
     "sweep": ("SweepOutcome", "missing_runs", "run_sweep"),
 }
 
@@ -66,10 +68,12 @@ __all__ = [
     "SweepSpec",
     "SweepState",
     "Task",
+    "TrainedModel",
     "collect",
     "estimate",
     "export_results",
     "findings",
+    "format_delta",
     "format_duration",
     "home",
     "limit_threads",
@@ -81,6 +85,7 @@ __all__ = [
     "private_runs",
     "query_results",
     "reproduce",
+    "resolve_model",
     "results",
     "run_fairness",
     "run_sweep",
@@ -88,6 +93,7 @@ __all__ = [
     "sweeps_for",
     "training_data",
     "unpacked",
+    "with_estimates",
 ]
 
 

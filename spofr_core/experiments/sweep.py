@@ -20,6 +20,8 @@ from spofr_core.experiments.runs.store import RunStore
 from spofr_core.experiments.sweep_spec import RunConfig, SweepSpec
 from spofr_core.files import DiskFull, explain_full_disk, format_size, is_full, size_of
 
+OnMessage = Callable[[str, dict[str, Any]], None]
+"""Gets the name of a run and a message of its fit."""
 DISK_LIMIT = 20 * 2**30
 COLLECT_EVERY = 15.0
 POLL_EVERY = 0.5
@@ -71,6 +73,7 @@ def run_sweep(
     executor: Executor | None = None,
     *,
     on_progress: OnProgress | None = None,
+    on_message: OnMessage | None = None,
     stop: Callable[[], bool] | None = None,
     changed_data: Literal["error", "rerun"] = "error",
     disk_limit: int = DISK_LIMIT,
@@ -90,6 +93,8 @@ def run_sweep(
         This process by default.
     on_progress : callable, optional
         Called with the state whenever it changes.
+    on_message : callable, optional
+        Called with the name of a run and each message of its fit.
     stop : callable, optional
         Asked several times a second; True ends the sweep, and what is under way can be resumed.
     changed_data : {"error", "rerun"}
@@ -111,6 +116,7 @@ def run_sweep(
         executor or InlineExecutor(),
         shelf or DataShelf(configs),
         on_progress or (lambda state: None),
+        on_message or (lambda run, message: None),
         stop or (lambda: False),
         disk_limit,
     ).run(spec, changed_data)
@@ -129,6 +135,7 @@ class _Sweep:
     executor: Executor
     shelf: DataShelf
     on_progress: OnProgress
+    on_message: OnMessage
     stop: Callable[[], bool]
     disk_limit: int
     claims: dict[str, Claim] = field(default_factory=dict)
@@ -148,6 +155,10 @@ class _Sweep:
         if isinstance(spec, SweepSpec):
             name = uuid.uuid4().hex[:12]
             self.store.remember_sweep(name, spec.to_dict(), [config.run for config in self.configs])
+        elif len(self.configs) == 1:
+            # A model trained alone is found like a sweep; trained again, it is still one.
+            only = self.configs[0]
+            self.store.remember_sweep(only.run, {"dataset": only.dataset.to_dict()}, [only.run])
         self.on_progress(self.state)
         try:
             while pending and not self.stop():
@@ -222,6 +233,7 @@ class _Sweep:
         if message["kind"] == "validation" and run in self.claims:
             self.claims[run].metric(message)
         self.state.hear(run, message)
+        self.on_message(run, message)
         self.on_progress(self.state)
 
     def _keep(self, outcome: Outcome) -> None:

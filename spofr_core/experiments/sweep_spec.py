@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import yaml
 from pydantic import Field, field_validator, model_validator
@@ -21,10 +21,14 @@ from spofr_core.learning import METHODS, method_named
 from spofr_core.learning.training_settings import renamed_settings, settings_in_names
 
 Groups = int | str | tuple[str, ...]
+NotNegative = Annotated[float, Field(ge=0)]
+Delta = NotNegative | dict[str, NotNegative]
 
 DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)
 PENALTIES = (0.0, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 ID_LENGTH = 16
+_LATER = ("merits", "judged_at")
+"""Settings of a run that the first stores did not have."""
 
 
 def rivals() -> tuple[str, ...]:
@@ -80,14 +84,18 @@ class RunConfig(StrictModel):
     ----------
     dataset : DatasetSpec
     method : str
-    delta : float, optional
+    delta : float or dict of group to float, optional
         Of the methods that can be asked for it.
     penalty : float, optional
         Of the methods that are steered by one.
     groups : int, str or tuple of str, optional
         As `load_sample` takes them; for a file the number of quantile groups. None: as the data has them.
     notion, position_bias
-        Of the fairness that is asked for and measured. Merits are those of the training labels.
+        Of the fairness that is asked for and measured.
+    merits : dict of group to float, optional
+        For the notion "merit"; without them, those of the training labels.
+    judged_at : float or dict of group to float, optional
+        delta at which a model that cannot be asked for one is reported.
     clicks : int, optional
         Clicked impressions to learn from; None: the true labels.
     click_noise : float
@@ -102,7 +110,7 @@ class RunConfig(StrictModel):
 
     dataset: DatasetSpec
     method: str
-    delta: float | None = Field(default=None, ge=0)
+    delta: Delta | None = None
     penalty: float | None = Field(default=None, ge=0)
     groups: Groups | None = None
     notion: Notion = "exposure"
@@ -112,6 +120,25 @@ class RunConfig(StrictModel):
     seed: int = Field(default=0, ge=0)
     data_seed: int = Field(default=0, ge=0)
     settings: dict[str, Any] = Field(default_factory=dict)
+    merits: dict[str, float] | None = None
+    judged_at: Delta | None = None
+
+    @classmethod
+    def single(cls, dataset: DatasetSpec, method: str, settings: dict[str, Any], **more: Any) -> Self:
+        """A run outside of a sweep, with all settings of the method written out as a sweep writes them.
+
+        Raises
+        ------
+        ConfigError
+            When there is no such method, or it does not know one of its settings.
+        """
+        full = full_settings(method, settings)
+        return cls(dataset=dataset, method=method, penalty=full.pop("penalty", None), settings=full, **more)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dict, and what names the run: settings that came later are in it only where they are used."""
+        content = super().to_dict()
+        return {name: value for name, value in content.items() if name not in _LATER or value is not None}
 
     @field_validator("settings")
     @classmethod
@@ -137,7 +164,7 @@ class RunConfig(StrictModel):
     @property
     def title(self) -> str:
         """The run in a few words."""
-        steered = [f"delta {self.delta:g}"] if self.delta is not None else []
+        steered = [f"delta {format_delta(self.delta)}"] if self.delta is not None else []
         steered += [f"penalty {self.penalty:g}"] if self.penalty is not None else []
         return ", ".join([f"{self.method} on {self.dataset.label}", *steered, f"seed {self.seed}"])
 
@@ -285,8 +312,29 @@ class SweepSpec(StrictModel):
         for name, grid in (("seed", "seeds"), ("penalty", "penalties")):
             if name in given:
                 raise ConfigError(f"{name!r} is a grid of the sweep, not a setting: put it into {grid!r}.")
-        full = method_named(method).settings_type(**given).to_dict()
-        return {name: value for name, value in full.items() if name not in ("seed", "penalty")}
+        full = full_settings(method, given)
+        full.pop("penalty", None)
+        return full
+
+
+def full_settings(method: str, chosen: dict[str, Any]) -> dict[str, Any]:
+    """All settings of a method but its seed, those that are not chosen at their defaults.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such method, or it does not know one of its settings.
+    """
+    full = method_named(method).settings_type(**chosen).to_dict()
+    full.pop("seed", None)
+    return full
+
+
+def format_delta(delta: float | dict[str, float]) -> str:
+    """A delta, or one for each group, for people."""
+    if not isinstance(delta, dict):
+        return f"{delta:g}"
+    return ", ".join(f"{group} {value:g}" for group, value in delta.items())
 
 
 def digest_of(content: Any) -> str:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from spofr_core.cli import app
 from spofr_core.errors import ConfigError, DataError
+from spofr_core.experiments import RunStore
 
 HIRING = str(Path(__file__).resolve().parents[2] / "sample_data" / "hiring.csv")
 SHORT = ["--set", "max_steps=20", "--set", "validate_every=10"]
@@ -33,7 +34,10 @@ def test_every_test_query_holds_delta(model):
     assert summary["queries"]["share"] == 1.0
     assert summary["queries"]["applicable"] > 400
     assert summary["violation"]["max"] <= 0.05 + 1e-9
-    assert summary == json.loads((model / "run.json").read_text("utf-8"))["test"]
+    measured = RunStore(model, create=False).records()[0].measured
+    assert summary["utility"]["dcg"] == pytest.approx(measured["dcg"], abs=1e-12)
+    assert summary["violation"]["max"] == measured["violation_max"]
+    assert summary["violation"]["mean"] == pytest.approx(measured["violation_mean"], abs=1e-12)
 
 
 def test_another_delta_needs_no_training(model):

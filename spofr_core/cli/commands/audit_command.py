@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spofr_core.cli.options import DataOptions, FairnessOptions, ModelOption, with_options
+from spofr_core.cli.model_option import ModelOption, model_and_data
+from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
 from spofr_core.data import RankingDataset
@@ -78,10 +79,9 @@ def audit_command(
 
 
 def _audit_model(
-    model: Path, source: DataOptions, ask: FairnessOptions, cutoff: int, seed: int
+    model: str, source: DataOptions, ask: FairnessOptions, cutoff: int, seed: int
 ) -> tuple[AuditResult, RankingDataset]:
     """Audit a model's policies: at another delta the programme is solved anew, a penalty method stays as it is."""
-    from spofr_core.cli.commands.train_command import model_and_data
     from spofr_core.evaluation import audit
     from spofr_core.learning import ProgrammeEstimator
 

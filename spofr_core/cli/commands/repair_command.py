@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spofr_core.cli.options import DataOptions, FairnessOptions, ModelOption, with_options
+from spofr_core.cli.model_option import ModelOption, model_and_data
+from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
-from spofr_core.data import RankingDataset
-from spofr_core.fairness import Fairness
+
+if TYPE_CHECKING:
+    from spofr_core.evaluation import Repair
 
 
 @with_options(source=DataOptions, ask=FairnessOptions)
@@ -47,8 +49,11 @@ def repair_command(
             summary = repair_folder(folder, fairness, out, map_parts=map_parts, **where, **how)
     else:
         refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
-        data, fairness = _scored(model, source, ask)
-        repaired = repair_ranking(data, fairness, **how)
+        if model is None:
+            data = source.read()
+            repaired = repair_ranking(data, ask.build(data), **how)
+        else:
+            repaired = _repair_model(model, source, ask, how)
         repaired.policies.write(out)
         if certificates is not None:
             write_certificates(repaired.policies, certificates)
@@ -59,15 +64,15 @@ def repair_command(
         typer.echo(f"{summary['rankings']:,} rankings of {summary['queries']:,} queries are in {out}")
 
 
-def _scored(model: Path | None, source: DataOptions, ask: FairnessOptions) -> tuple[RankingDataset, Fairness]:
-    """The data with the scores to rank by, and what is asked of it."""
-    if model is None:
-        data = source.read()
-        return data, ask.build(data)
-    from spofr_core.cli.commands.train_command import model_and_data
+def _repair_model(model: str, source: DataOptions, ask: FairnessOptions, how: dict[str, Any]) -> Repair:
+    """Policies by what the model ranks by: those that `spofr audit --model` judges."""
+    from spofr_core.evaluation import repair_ranking
+    from spofr_core.experiments import with_estimates
 
     trained, data = model_and_data(model, source)
-    return data.with_scores(trained.scores(data)), ask.of_model(trained.fairness)
+    return repair_ranking(
+        with_estimates(trained, data), ask.of_model(trained.fairness), discount=trained.discount, **how
+    )
 
 
 def _print_repair(summary: dict[str, Any]) -> None:

@@ -1,9 +1,7 @@
-"""`spofr train`, and trained models in the place of a score column."""
+"""`spofr train`: one run, kept in a store like those of a sweep."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,21 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spofr_core.cli.options import DataOptions, FairnessOptions, SettingsOption, parse_settings, with_options
-from spofr_core.data import RankingDataset, Splits, simulate_clicks
-from spofr_core.errors import DataError
-from spofr_core.files import write_whole
+from spofr_core.cli.shell_work import Interrupt, sweep_executor
+from spofr_core.data import SAMPLES
+from spofr_core.errors import ConfigError, SpofrError
+from spofr_core.learning import METHODS
 
 if TYPE_CHECKING:
-    from spofr_core.learning import Estimator
-
-RUN_FILE = "run.json"
+    from spofr_core.experiments import RunConfig, RunStore
 
 
+@with_options(source=DataOptions, ask=FairnessOptions)
 def train_command(
     source: DataOptions,
     ask: FairnessOptions,
-    out: Annotated[Path, typer.Option(help="Directory of the trained model.")],
-    method: Annotated[str, typer.Option(help="spofr, pto, fultr, deltr, unfair or uniform.")] = "spofr",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Directory of runs that it becomes one of; without it, that of the dashboard."),
+    ] = None,
+    method: Annotated[str, typer.Option(help=f"{METHODS.listed()}.")] = "spofr",
     clicks: Annotated[
         int | None, typer.Option(help="Learn from this many simulated clicks instead of the labels.")
     ] = None,
@@ -33,79 +34,108 @@ def train_command(
     setting: SettingsOption = None,
     log: Annotated[Path | None, typer.Option(help="Write the progress as JSON lines.")] = None,
 ) -> None:
-    """Train a method on the training part; keep the model, and say how it does on the test part."""
+    """Train a method on the training part; keep the run, and say how it does on the test part."""
     from spofr_core.evaluation import audit
-    from spofr_core.learning import JsonLines, ProgressBar, make_estimator
+    from spofr_core.experiments import DataShelf, home, resolve_model, shared_runs
     from spofr_core.reporting import verdict
 
-    splits = _learning_splits(source, seed)
-    train_part, validation = _with_clicks(splits, clicks, seed)
-    estimator = make_estimator(method, ask.build(train_part), seed=seed, **parse_settings(setting))
+    config = run_config(source, ask, method, parse_settings(setting), clicks=clicks, seed=seed)
+    shelf = DataShelf((config,))
+    test = shelf.splits(config.data_key).test  # before anything is written, so that bad data leaves nothing behind
+    root = shared_runs(home()) if out is None else out
+    store = _train(config, root, shelf, log)
+    for note in (store.find(config.run)).notes:
+        typer.echo(f"note: {note}")
+    model = resolve_model(store.folder(config.run)).estimator
+    summary = audit(test, model.fairness, policies=model.policies(test, on_infeasible="relax")).summary
+    typer.echo(f"Test: {verdict(summary)}; DCG {summary['utility']['dcg']:.4f}.")
+    alone = out is not None and sum(record.status == "done" for record in store.records()) == 1
+    name = config.run if out is None else out if alone else store.folder(config.run)
+    typer.echo(f"Run {config.run} is in {root}; audit it with: spofr audit --model {name}")
+
+
+def run_config(
+    source: DataOptions,
+    ask: FairnessOptions,
+    method: str,
+    settings: dict[str, Any],
+    *,
+    clicks: int | None = None,
+    seed: int = 0,
+) -> RunConfig:
+    """The run that these options describe.
+
+    Raises
+    ------
+    ConfigError
+        When there is no data, no such method, or a setting that it does not know.
+    """
+    from spofr_core.experiments import DatasetSpec, RunConfig
+
+    if "seed" in settings:
+        raise ConfigError("--set seed is --seed: it is the seed of the split, the lists and the clicks too.")
+    groups = None
+    if source.sample is not None:
+        source.check_one_source()
+        dataset = DatasetSpec(sample=source.sample)
+        groups = SAMPLES[source.sample].groups_of(source.groups)
+    elif source.file is not None:
+        dataset = DatasetSpec(file=str(source.file.resolve()), columns=_columns(source))
+    else:
+        raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES.listed()}).")
+    steered = METHODS[method].steered_by == "delta"
+    return RunConfig.single(
+        dataset,
+        method,
+        settings,
+        delta=ask.deltas if steered else None,
+        judged_at=None if steered or ask.delta is None else ask.deltas,
+        merits=ask.merits,
+        notion=ask.notion,
+        position_bias=ask.position_bias,
+        groups=groups,
+        clicks=clicks,
+        seed=seed,
+        data_seed=seed,
+    )
+
+
+def _columns(source: DataOptions) -> dict[str, Any]:
+    """Arguments of `read_dataset` that differ from their defaults, as JSON, with paths made absolute."""
+    mapping = source.mapping()
+    if mapping["missing"] == "error":
+        del mapping["missing"]
+    return {name: str(value.resolve()) if isinstance(value, Path) else value for name, value in mapping.items()}
+
+
+def _train(config: RunConfig, root: Path, shelf: Any, log: Path | None) -> RunStore:
+    """A sweep of one; a run that is done already is not done again."""
+    from spofr_core.experiments import RunStore, run_sweep
+    from spofr_core.learning import JsonLines, Progress, ProgressBar
+
+    if (root / "model.json").exists():
+        raise ConfigError(f"{str(root)!r} holds a model that was trained before there were runs; give another --out.")
+    store = RunStore(root)
     with ExitStack() as stack:
         callbacks: list[Any] = [stack.enter_context(ProgressBar())]
         if log is not None:
             callbacks.append(JsonLines(log))
-        estimator.fit(train_part, validation, callbacks, checkpoint=out / "checkpoint")
-    estimator.save(out)
-    result = audit(splits.test, estimator.fairness, policies=estimator.policies(splits.test))
-    run = {"schema": 1, "data": _plain(source), "clicks": clicks, "seed": seed, "test": result.summary}
-    write_whole(out / RUN_FILE, json.dumps(run, indent=2, allow_nan=False).encode("utf-8"))
-    for note in estimator.report.notes:
-        typer.echo(f"note: {note}")
-    typer.echo(f"Test: {verdict(result.summary)}; DCG {result.summary['utility']['dcg']:.4f}.")
-    typer.echo(f"The model is in {out}; audit it with: spofr audit --model {out}")
+
+        def tell(run: str, message: dict[str, Any]) -> None:
+            for callback in callbacks:
+                callback(Progress(**message))
+
+        executor = stack.enter_context(sweep_executor(1, None))
+        stop = stack.enter_context(Interrupt())
+        outcome = run_sweep([config], store, executor, on_message=tell, stop=stop, shelf=shelf)
+    for reason in outcome.failures.values():
+        raise SpofrError(reason)
+    if outcome.stopped:
+        typer.echo("Stopped: the same command goes on from here.", err=True)
+        raise typer.Exit(1)
+    return store
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("train")(with_options(source=DataOptions, ask=FairnessOptions)(train_command))
-
-
-def model_and_data(directory: Path, source: DataOptions) -> tuple[Estimator, RankingDataset]:
-    """A trained model with the data it is to rank: what is named, or the test part that it was trained beside."""
-    from spofr_core.learning import load_model
-
-    model = load_model(directory)
-    if source.file is None and source.sample is None:
-        source, seed = _trained_on(directory)
-        return model, _learning_splits(source, seed).test
-    if source.sample is not None:
-        return model, source.splits().test
-    learned = model.learned
-    mapped = dataclasses.replace(source, features=list(learned.feature_names))
-    if source.group is None and learned.group_spec is not None:
-        return model, mapped.read(group=learned.group_spec)
-    return model, mapped.read()
-
-
-def _learning_splits(source: DataOptions, seed: int) -> Splits:
-    if source.file is not None and source.features is None:
-        return source.read(features="auto").split(seed=seed)
-    return source.splits(seed=seed)
-
-
-def _with_clicks(splits: Splits, clicks: int | None, seed: int) -> tuple[RankingDataset, RankingDataset]:
-    """Training and validation part, as full labels or as clicks; the validation part gets as many clicks."""
-    if clicks is None:
-        return splits.train, splits.validation
-    return (
-        simulate_clicks(splits.train, clicks, seed=seed),
-        simulate_clicks(splits.validation, clicks, seed=seed + 1),
-    )
-
-
-def _plain(source: DataOptions) -> dict[str, Any]:
-    """The options that differ from their defaults, with paths made absolute, as JSON."""
-    given = {f.name: getattr(source, f.name) for f in dataclasses.fields(source)}
-    kept = {n: v for n, v in given.items() if v is not None and v != DataOptions.__dataclass_fields__[n].default}
-    return {name: str(value.resolve()) if isinstance(value, Path) else value for name, value in kept.items()}
-
-
-def _trained_on(directory: Path) -> tuple[DataOptions, int]:
-    path = directory / RUN_FILE
-    if not path.exists():
-        raise DataError(f"{path} is missing, so the data of this model is unknown; name a FILE or --sample.")
-    run = json.loads(path.read_text("utf-8"))
-    paths = {"file", "qrels", "item_groups"}
-    options: dict[str, Any] = {name: Path(value) if name in paths else value for name, value in run["data"].items()}
-    return DataOptions(**options), run["seed"]
+    app.command("train")(train_command)

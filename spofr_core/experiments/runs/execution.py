@@ -75,11 +75,12 @@ def _fit(model: Estimator, parts: TrainingData, tell: Callback, checkpoint: Path
 
 
 def run_fairness(config: RunConfig, train: RankingDataset) -> Fairness:
-    """What the run asks of its lists; merits are those of the training labels."""
+    """What the run asks of its lists; merits that it does not name are those of the training labels."""
+    deltas = (config.delta, config.judged_at, MEASURED_DELTA)
     return Fairness(
-        delta=MEASURED_DELTA if config.delta is None else config.delta,
+        delta=next(delta for delta in deltas if delta is not None),
         notion=config.notion,
-        merits=group_merits(train) if config.notion == "merit" else None,
+        merits=(config.merits or group_merits(train)) if config.notion == "merit" else None,
         position_bias=config.position_bias,
     )
 
@@ -130,8 +131,10 @@ def query_frame(table: QueryTable, data: RankingDataset) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def measure(frame: pd.DataFrame, delta: float | None) -> dict[str, Any]:
+def measure(frame: pd.DataFrame, delta: float | dict[str, float] | None) -> dict[str, Any]:
     """Means over the queries of a `query_frame`; violations over the applicable ones, None where there is none.
+
+    `fair_share` is the share of the applicable queries that hold delta.
 
     nDCG is the mean over queries with a relevant item of dcg / ideal_dcg.
     """
@@ -143,8 +146,16 @@ def measure(frame: pd.DataFrame, delta: float | None) -> dict[str, Any]:
         "ndcg": float((relevant["dcg"] / relevant["ideal_dcg"]).mean()) if len(relevant) else None,
         "violation_mean": float(violation.mean()) if len(violation) else None,
         "violation_max": float(violation.max()) if len(violation) else None,
-        "fair_share": float((violation <= delta + TOLERANCE).mean()) if len(violation) and delta is not None else None,
+        "fair_share": _fair_share(frame[frame["applicable"]], delta) if len(violation) and delta is not None else None,
     }
+
+
+def _fair_share(frame: pd.DataFrame, delta: float | dict[str, float]) -> float:
+    if not isinstance(delta, dict):
+        return float((frame["violation"] <= delta + TOLERANCE).mean())
+    # A group that is not in a list has no violation there, and breaks nothing.
+    broken = [frame[f"violation of {group}"].abs() > most + TOLERANCE for group, most in delta.items()]
+    return float(1 - np.logical_or.reduce(broken).mean())
 
 
 def _checkpoint(item: dict[str, Any], run: str) -> Path | None:

@@ -1,0 +1,38 @@
+"""`--model`: a trained model in the place of a score column."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spofr_core.cli.options import DataOptions
+from spofr_core.data import RankingDataset
+
+if TYPE_CHECKING:
+    from spofr_core.learning import Estimator
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        help="A trained model in place of a score: its directory, or the name of a run; without FILE, on the test part "
+        "of its data."
+    ),
+]
+
+
+def model_and_data(name: str, source: DataOptions) -> tuple[Estimator, RankingDataset]:
+    """A trained model with the data it is to rank: what is named, or the test part that it was trained beside."""
+    from spofr_core.experiments import resolve_model
+
+    model = resolve_model(name)
+    if source.file is None and source.sample is None:
+        return model.estimator, model.test_data()
+    if source.sample is not None:
+        return model.estimator, source.splits().test
+    learned = model.estimator.learned
+    mapped = dataclasses.replace(source, features=list(learned.feature_names))
+    if source.group is None and learned.group_spec is not None:
+        return model.estimator, mapped.read(group=learned.group_spec)
+    return model.estimator, mapped.read()
