@@ -25,17 +25,12 @@ from dashboard.widgets.sidebar import NOTIONS, notions_for
 from spofr_core.data import SAMPLES
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import RunConfig, RunStore, home, missing_runs
-from spofr_core.reporting import baselines, counted, method_title
+from spofr_core.learning import METHODS, SCORERS
+from spofr_core.reporting import baselines, counted, listed, method_title
 
-METHODS = ("spofr", "pto", "fultr", "deltr")
-ABOUT = {
-    "spofr": "SPOFR learns through the fair re-ranking itself and holds delta in every query",
-    "pto": "predict, then optimise learns the relevance first and is re-ranked exactly: it holds delta as well",
-    "fultr": "FULTR and DELTR are trained with a penalty on unequal exposure: they promise nothing for a query",
-}
 DELTAS = "0, 0.01, 0.03, 0.05, 0.1, 0.4"
 PENALTIES = "0, 10, 100, 1000, 10000"
-USUAL: dict[str, Any] = {"max_steps": 3000, "patience": 20, "learning_rate": 1e-3, "lists": 500}
+USUAL: dict[str, Any] = {"max_steps": 3000, "patience": 20, "learning_rate": 1e-3, "lists": 500, "scorer": "network"}
 
 
 @explain_errors
@@ -66,21 +61,22 @@ def _grids(source: Loaded) -> dict[str, Any]:
     ConfigError
         When something is missing or makes no sense.
     """
+    rivals = [method for method in METHODS.values() if method.role == "rival"]
     methods = st.pills(
         "Methods",
-        METHODS,
+        [method.name for method in rivals],
         selection_mode="multi",
-        default=("spofr", "pto"),
+        default=[method.name for method in rivals if method.guaranteed],
         format_func=method_title,
         key="train-methods",
         wrap=True,
-        help=". ".join(ABOUT.values()) + ".",
+        help="\n".join(f"- **{markdown(m.title)}** ({m.promise}): {markdown(m.about, 500)}" for m in rivals),
     )
     ends = st.checkbox(
         "And the two ends of every chart",
         value=True,
         key="train-ends",
-        help="A scorer sorted without regard to groups, and the random ranking.",
+        help=" ".join(markdown(METHODS[name].about, 500) for name in baselines()),
     )
     deltas, penalties = _strengths(methods)
     one, two = st.columns(2)
@@ -126,15 +122,16 @@ def _grids(source: Loaded) -> dict[str, Any]:
 
 def _strengths(methods: list[str]) -> tuple[str, str]:
     """The deltas and penalties of the chosen methods, each asked for where a method takes it."""
-    offered = {
-        "deltas": ("deltas", DELTAS, "For SPOFR and predict-then-optimise.", ("spofr", "pto")),
-        "penalties": ("Penalties", PENALTIES, "For FULTR and DELTR.", ("fultr", "deltr")),
+    offered = {"deltas": ("deltas", "delta", DELTAS), "penalties": ("Penalties", "penalty", PENALTIES)}
+    takers = {
+        name: [METHODS[method].title for method in methods if METHODS[method].steered_by == steer]
+        for name, (_, steer, _) in offered.items()
     }
-    wanted = [name for name, (*_, takers) in offered.items() if set(takers) & set(methods)]
-    given = {name: usual for name, (_, usual, *_) in offered.items()}
+    given = {name: usual for name, (*_, usual) in offered.items()}
+    wanted = [name for name in offered if takers[name]]
     for column, name in zip(st.columns(len(wanted)) if wanted else (), wanted, strict=True):
-        label, usual, meaning, _ = offered[name]
-        given[name] = column.text_input(label, usual, key=f"train-{name}", help=meaning)
+        label, _, usual = offered[name]
+        given[name] = column.text_input(label, usual, key=f"train-{name}", help=f"For {listed(takers[name])}.")
     return given["deltas"], given["penalties"]
 
 
@@ -175,10 +172,19 @@ def _training(source: Loaded) -> dict[str, Any]:
                 field("patience", "Patience", 1, 1000, help="Validations without a new best until training stops.")
             with three:
                 field("learning_rate", "Learning rate", 1e-5, 1.0, format="%g")
+            if len(SCORERS) > 1:
+                _scorer(given)
             if drawn:
                 field("lists", "Lists drawn per part", 20, 5000, step=100)
     changed = {name: value for name, value in given.items() if name != "lists" and value != USUAL[name]}
     return {**changed, "lists": given["lists"] if drawn else USUAL["lists"]}
+
+
+def _scorer(given: dict[str, Any]) -> None:
+    """What gives the scores, where there is a choice."""
+    follow("train-scorer", given["scorer"])
+    keep = lambda: st.session_state.update(training={**given, "scorer": st.session_state["train-scorer"]})  # noqa: E731
+    st.selectbox("Scorer", SCORERS.names, key="train-scorer", on_change=keep, help="What gives an item its score.")
 
 
 def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import Interrupt, ProbeOption, SchedulerOption, WorkersOption, announce, sweep_executor
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
+from spofr_core.learning import METHODS
 
 if TYPE_CHECKING:
     from spofr_core.experiments import RunStore, SweepOutcome, SweepSpec
@@ -22,7 +23,6 @@ T = TypeVar("T")
 
 OutOption = Annotated[Path, typer.Option(help="Directory of the runs.")]
 
-METHODS = "spofr,pto,fultr,deltr"
 DELTAS = "0,0.01,0.02,0.03,0.05,0.1,0.2,0.4"
 PENALTIES = "0,1,10,100,1000,10000"
 
@@ -32,7 +32,9 @@ def sweep_command(
     spec: Annotated[Path | None, typer.Argument(help="YAML file that describes the sweep.")] = None,
     sample: Annotated[str | None, typer.Option(help=f"A bundled dataset: {SAMPLES.listed()}.")] = None,
     file: Annotated[Path | None, typer.Option(help="A file with features and relevance instead of a sample.")] = None,
-    methods: Annotated[str, typer.Option(help="Of spofr, pto, fultr, deltr, unfair, uniform.")] = METHODS,
+    methods: Annotated[
+        str | None, typer.Option(help=f"Of {', '.join(METHODS)}; all but the baselines by default.")
+    ] = None,
     deltas: Annotated[str, typer.Option(help="For methods that can be asked for a delta.")] = DELTAS,
     penalties: Annotated[str, typer.Option(help="For methods with a penalty.")] = PENALTIES,
     groups: Annotated[str | None, typer.Option(help="Numbers of groups; the data's own without it.")] = None,
@@ -60,7 +62,7 @@ def sweep_command(
         described = SweepSpec.from_dict(
             {
                 "dataset": _dataset(sample, file),
-                "methods": _words(methods),
+                **({} if methods is None else {"methods": _words(methods)}),
                 "deltas": _numbers(deltas, "--deltas", float),
                 "penalties": _numbers(penalties, "--penalties", float),
                 "groups": [None] if groups is None else _numbers(groups, "--groups", int),

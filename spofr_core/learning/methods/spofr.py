@@ -126,9 +126,25 @@ class SPOFR(ProgrammeEstimator):
     --------
     >>> from spofr_core import Fairness, load_sample
     >>> splits = load_sample("german-credit", lists=40)
-    >>> model = SPOFR(Fairness(delta=0.05), max_epochs=2).fit(splits.train, splits.validation)
-    >>> stricter = model.policies(splits.test, Fairness(delta=0.01))  # the same scorer at another delta
-    >>> max(abs(violation) for violation in stricter[0].violations.values()) < 0.01 + 1e-9
+    >>> import numpy as np
+    >>> from spofr_core import Fairness, RankingDataset
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.normal(size=(120, 2))
+    >>> lists = RankingDataset(
+    ...     query_ids=np.arange(20),
+    ...     offsets=np.arange(0, 121, 6),
+    ...     item_ids=np.arange(120),
+    ...     groups=np.arange(120) % 2,
+    ...     group_names=("A", "B"),
+    ...     relevance=(features[:, 0] > 0.5).astype(float),
+    ...     features=features,
+    ...     feature_names=("x", "y"),
+    ... )
+    >>> model = SPOFR(Fairness(delta=0.05), seed=0, max_steps=40).fit(lists)
+    >>> bool(max(abs(violation) for violation in model.policies(lists)[0].violations.values()) <= 0.05 + 1e-9)
+    True
+    >>> strict = model.policies(lists, Fairness(delta=0.01))  # the same scorer, a stricter delta
+    >>> bool(max(abs(violation) for violation in strict[0].violations.values()) <= 0.01 + 1e-9)
     True
     """
 
