@@ -1,36 +1,19 @@
-"""Notions of fairness, each an interval on the mean exposure of every group of a list."""
+"""What is asked of every list: a notion of fairness, its delta and the exposure model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError
 from spofr_core.fairness.composition import Composition
 from spofr_core.fairness.exposure import FloatArray, PositionBias
-
-Notion = Literal["exposure", "merit", "gap"]
-
-DEFINITIONS: Mapping[str, str] = {
-    "exposure": "In every list, each group's mean exposure differs from the list's mean exposure by at most delta.",
-    "merit": (
-        "In every list, each group's mean exposure is proportional to the group's merit, "
-        "up to a difference of at most delta."
-    ),
-    "gap": "In every list, the mean exposures of the two groups differ by at most delta.",
-}
-FORMULAS: Mapping[str, str] = {
-    "exposure": "|e_g - e| <= delta",
-    "merit": "|mu e_g - mu_g e| <= delta",
-    "gap": "|e_0 - e_1| <= delta",
-}
+from spofr_core.fairness.notions import NOTIONS, Notion
+from spofr_core.fairness.terms import Terms
 
 
 class Fairness(StrictModel):
@@ -52,7 +35,8 @@ class Fairness(StrictModel):
     ----------
     delta : float or dict of group to float
         The largest violation allowed, the same for all groups or one for each.
-    notion : {"exposure", "merit", "gap"}
+    notion : str
+        One of `NOTIONS`: "exposure", "merit", "gap", or one that was registered.
     merits : dict of group to float, optional
         mu_g >= 0 of every group, for the merit notion (see `group_merits`).
     position_bias : PositionBias or sequence of float
@@ -60,7 +44,7 @@ class Fairness(StrictModel):
     """
 
     delta: float | dict[str, float]
-    notion: Notion = "exposure"
+    notion: str = "exposure"
     merits: dict[str, float] | None = None
     position_bias: PositionBias = Field(default_factory=PositionBias)
 
@@ -84,14 +68,22 @@ class Fairness(StrictModel):
                 raise ValueError(f"delta{where} is {value:g}; give a number >= 0 (0 asks for no gap at all).")
         return delta
 
+    @field_validator("notion")
+    @classmethod
+    def _known(cls, notion: str) -> str:
+        if notion not in NOTIONS:
+            raise ValueError(NOTIONS.refusal(notion))
+        return notion
+
     @model_validator(mode="after")
     def _merits_where_needed(self) -> Self:
-        if self.notion == "merit" and not self.merits:
+        if self.rule.needs_merits and not self.merits:
             raise ValueError(
-                "the merit notion needs merits={group: mu_g}; group_merits(train) computes them from labels."
+                f"the {self.notion} notion needs merits={{group: mu_g}}; group_merits(train) computes them from labels."
             )
-        if self.notion != "merit" and self.merits is not None:
-            raise ValueError(f"merits are given but the notion is {self.notion!r}; set notion='merit'.")
+        if not self.rule.needs_merits and self.merits is not None:
+            takers = " or ".join(repr(notion.name) for notion in NOTIONS.values() if notion.needs_merits)
+            raise ValueError(f"merits are given but the notion is {self.notion!r}; set notion={takers}.")
         for name, merit in (self.merits or {}).items():
             if merit < 0:
                 raise ValueError(f"the merit of group {name!r} is {merit:g}; give a number >= 0.")
@@ -106,14 +98,19 @@ class Fairness(StrictModel):
             )
 
     @property
+    def rule(self) -> Notion:
+        """The notion itself: its words, its formula and its terms."""
+        return NOTIONS[self.notion]
+
+    @property
     def definition(self) -> str:
         """The notion in words."""
-        return DEFINITIONS[self.notion]
+        return self.rule.definition
 
     @property
     def formula(self) -> str:
         """The notion as a formula."""
-        return FORMULAS[self.notion]
+        return self.rule.formula
 
     def with_delta(self, delta: float | Mapping[str, float]) -> Fairness:
         """The same notion with another delta."""
@@ -125,36 +122,25 @@ class Fairness(StrictModel):
     def terms(self, composition: Composition) -> Terms:
         """Write the notion for each list and group as abs(scale * e_g - target) <= delta.
 
-        exposure: scale 1, target e. merit: scale mu, target mu_g e. gap: since n_0 e_0 + n_1 e_1 = n e,
-        e_0 - e_1 = (n / n_1) (e_0 - e), so scale n / n_other and target scale * e.
-
         Raises
         ------
         ConfigError
-            When a group of the data has no delta or merit, or a list has more than two groups under "gap".
+            When the notion does not fit the groups: one has no delta or merit, a list has more of them than it takes.
         """
-        sizes, lengths = composition.sizes, composition.lengths
+        lengths = composition.lengths
         longest = int(lengths.max(initial=0))
         cumulated = np.concatenate([[0.0], np.cumsum(self.position_bias.vector(longest))])
         mean = cumulated[lengths] / np.maximum(lengths, 1)
-        shape = sizes.shape
-        if self.notion == "merit":
-            merits = self._per_group(self.merits or {}, composition.group_names, "merit")
-            scale = np.broadcast_to(((sizes @ merits) / np.maximum(lengths, 1))[:, None], shape)
-            target = merits[None, :] * mean[:, None]
-        elif self.notion == "gap":
-            self._at_most_two(composition)
-            other = np.where(composition.applicable[:, None], lengths[:, None] - sizes, 1)
-            scale = np.where(composition.applicable[:, None], lengths[:, None] / np.maximum(other, 1), 1.0)
-            target = scale * mean[:, None]
-        else:
-            scale = np.ones(shape)
-            target = np.broadcast_to(mean[:, None], shape)
+        scale, target = self.rule.scale_and_target(self, composition, mean)
+        if scale.size and scale.min() < 0:
+            raise ConfigError(
+                f"The notion {self.notion!r} has the scale {scale.min():g}; a notion multiplies exposures by 0 or more."
+            )
         return Terms(
             composition=composition,
             scale=scale,
             target=target,
-            delta=np.broadcast_to(self.deltas(composition.group_names), shape),
+            delta=np.broadcast_to(self.deltas(composition.group_names), composition.sizes.shape),
             mean_exposure=mean,
         )
 
@@ -163,6 +149,10 @@ class Fairness(StrictModel):
         if isinstance(self.delta, dict):
             return self._per_group(self.delta, group_names, "delta")
         return np.full(len(group_names), self.delta)
+
+    def group_merits(self, group_names: tuple[str, ...]) -> FloatArray:
+        """Merit of each group."""
+        return self._per_group(self.merits or {}, group_names, "merit")
 
     @staticmethod
     def _per_group(given: Mapping[str, float], group_names: tuple[str, ...], what: str) -> FloatArray:
@@ -173,54 +163,3 @@ class Fairness(StrictModel):
                 f"the groups of the data are {list(group_names)}, {what} names {list(given)}."
             )
         return np.array([given[name] for name in group_names], dtype=np.float64)
-
-    @staticmethod
-    def _at_most_two(composition: Composition) -> None:
-        present = composition.present.sum(axis=1)
-        if np.any(present > 2):
-            query = int(np.argmax(present > 2))
-            names = [n for n, here in zip(composition.group_names, composition.present[query], strict=True) if here]
-            raise ConfigError(
-                f"The gap notion compares two groups, but list {query} has {len(names)} of them "
-                f"({', '.join(names[:5])}); use notion='exposure', which takes any number."
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """A notion written out for a batch: violation = scale * e_g - target, abs(violation) <= delta.
-
-    All arrays are (Q, G); entries of absent groups carry no meaning and are masked by `bounds` and `violations`.
-    """
-
-    composition: Composition
-    scale: FloatArray
-    target: FloatArray
-    delta: FloatArray
-    mean_exposure: FloatArray
-
-    @cached_property
-    def constrained(self) -> NDArray[np.bool_]:
-        """Group present in a list where the notion applies."""
-        return self.composition.present & self.composition.applicable[:, None]
-
-    def violations(self, group_exposure: FloatArray) -> FloatArray:
-        """Signed violation of mean exposures (Q, G); NaN where the group is absent."""
-        return np.where(self.composition.present, self.scale * group_exposure - self.target, np.nan)
-
-    def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Interval (target -+ delta) / scale on each e_g; unbounded where nothing is asked.
-
-        A list whose items all have merit 0 has scale 0: its condition 0 <= delta holds whatever the policy.
-        """
-        asked = self.constrained & (self.scale > 0)
-        scale = np.where(asked, self.scale, 1.0)
-        lower = np.where(asked, (self.target - self.delta) / scale, -np.inf)
-        upper = np.where(asked, (self.target + self.delta) / scale, np.inf)
-        return lower, upper
-
-    def total_bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The same interval on the group's total exposure E_g = n_g e_g."""
-        lower, upper = self.bounds()
-        sizes = np.maximum(self.composition.sizes, 1)
-        return lower * sizes, upper * sizes

@@ -117,10 +117,8 @@ class Policies:
     @cached_property
     def group_exposure(self) -> FloatArray:
         """(Q, G): mean exposure e_g of every group; NaN where it is absent."""
-        sizes = self.lists.sizes
-        cell = np.repeat(np.arange(len(self)) * sizes.shape[1], np.diff(self.lists.offsets)) + self.lists.codes
-        totals = np.bincount(cell, weights=self.exposure, minlength=sizes.size).reshape(sizes.shape)
-        return np.where(sizes > 0, totals / np.maximum(sizes, 1), np.nan)
+        lists = self.lists
+        return lists.terms.composition.group_means(self.exposure, lists.codes, lists.offsets)
 
     @cached_property
     def violations(self) -> FloatArray:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spofr_core.fairness import Composition, Fairness
+from spofr_core.fairness import TOLERANCE, Composition, Fairness
 from spofr_core.policy import Policy
 
-TOLERANCE = 1e-9
 PERIODS = 4000
 """Simulated periods for more than one impression; a single impression is computed exactly."""
 
@@ -41,7 +40,7 @@ def sampled_violations(policy: Policy, fairness: Fairness, impressions: int, *, 
     composition = Composition.of(codes, np.array([0, n], dtype=np.int64), names)
     settings = fairness if not isinstance(fairness.delta, dict) else fairness.with_delta(0.0)
     terms = settings.terms(composition)
-    exposure = _group_exposures(policy, settings.position_bias.vector(n), codes, composition.sizes[0])
+    exposure = _group_exposures(policy, settings.position_bias.vector(n), codes, composition)
 
     def largest(means: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.abs(terms.scale * means - terms.target).max(axis=1))
@@ -55,12 +54,11 @@ def sampled_violations(policy: Policy, fairness: Fairness, impressions: int, *, 
 
 
 def _group_exposures(
-    policy: Policy, vector: NDArray[np.float64], codes: NDArray[np.int32], sizes: NDArray[np.int64]
+    policy: Policy, vector: NDArray[np.float64], codes: NDArray[np.int32], composition: Composition
 ) -> NDArray[np.float64]:
     """(m, G): mean exposure of each group under each ranking of the lottery."""
-    return np.array(
-        [np.bincount(codes[ranking], weights=vector, minlength=len(sizes)) / sizes for ranking in policy.rankings]
-    )
+    whole = np.array([0, len(codes)])
+    return np.vstack([composition.group_means(vector, codes[ranking], whole) for ranking in policy.rankings])
 
 
 def _normalised(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

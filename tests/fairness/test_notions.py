@@ -102,7 +102,7 @@ def test_gap_takes_three_groups_of_which_each_list_has_two():
         ({"delta": {"a": 0.1, "b": -1}}, "delta of group 'b' is -1"),
         ({"delta": float("inf")}, "'delta' is inf"),
         ({"delta": "much"}, "'delta' is 'much'"),
-        ({"delta": 0.1, "notion": "parity"}, "'notion' is 'parity': input should be 'exposure', 'merit' or 'gap'"),
+        ({"delta": 0.1, "notion": "parity"}, "'notion' must be one of ['exposure', 'merit', 'gap'], got 'parity'"),
         ({"delta": 0.1, "notion": "merit"}, "needs merits={group: mu_g}"),
         ({"delta": 0.1, "merits": {"a": 1}}, "set notion='merit'"),
         ({"delta": 0.1, "notion": "merit", "merits": {"a": -1}}, "merit of group 'a' is -1"),

@@ -58,7 +58,7 @@ def conditions(case: ListCase, fairness: Fairness) -> dict[str, Condition]:
     """The notion's condition for each group of the list; none where there is a single group.
 
     exposure: e_g - e. merit: mu e_g - mu_g e, mu the mean merit of the list's items. gap: e_g - e_h = (n / n_h) (e_g -
-    e).
+    e). A notion that was registered by somebody else says its own, in plain numbers.
     """
     names, n = case.names, len(case.scores)
     if len(names) < 2:
@@ -66,18 +66,21 @@ def conditions(case: ListCase, fairness: Fairness) -> dict[str, Condition]:
     mean = float(case.v.sum()) / n
     merits = fairness.merits or {}
     mean_merit = sum(float(merits.get(str(name), 0.0)) for name in case.groups) / n
-    found = {}
+    sizes = {name: int(case.members(name).sum()) for name in names}
+    asked = {}
     for name in names:
         delta = fairness.delta[name] if isinstance(fairness.delta, dict) else fairness.delta
         if fairness.notion == "merit":
             scale, target = mean_merit, merits[name] * mean
         elif fairness.notion == "gap":
-            scale = n / (n - int(case.members(name).sum()))
+            scale = n / (n - sizes[name])
             target = scale * mean
-        else:
+        elif fairness.notion == "exposure":
             scale, target = 1.0, mean
-        found[name] = Condition(scale, target, float(delta))
-    return found
+        else:
+            scale, target = fairness.rule.condition(fairness, name, sizes, mean)
+        asked[name] = Condition(scale, target, float(delta))
+    return asked
 
 
 def lottery_faults(rankings: Sequence[Sequence[int]], probabilities: FloatArray, n: int, tolerance: float) -> list[str]:

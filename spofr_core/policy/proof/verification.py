@@ -11,14 +11,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.fairness import Composition, Discount, Fairness
+from spofr_core.fairness import TOLERANCE, Composition, Discount, Fairness
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
 from spofr_core.policy.programme import FloatArray, LinearConstraint, checked_offsets, checked_scores, group_codes
 from spofr_core.policy.proof import formulas as proof
 from spofr_core.policy.proof.certificate import Certificate, read_certificate
-
-TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,8 +167,7 @@ def unproved(programme: Programme, solution: Solution) -> IntArray:
     lottery = (solution.rankings, solution.probabilities, solution.counts, lists.offsets)
     exposure, weight = expectation(*lottery, lists.v), expectation(*lottery, lists.w)
     lengths = np.diff(lists.offsets)
-    cell = np.repeat(np.arange(len(lists)) * lists.sizes.shape[1], lengths) + lists.codes
-    totals = np.bincount(cell, weights=exposure, minlength=lists.sizes.size).reshape(lists.sizes.shape)
+    totals = lists.terms.composition.group_totals(exposure, lists.codes, lists.offsets)
     outside = np.where(lists.sizes > 0, np.maximum(lists.lower - totals, totals - lists.upper), -np.inf).max(axis=1)
 
     starts = lists.offsets[:-1]

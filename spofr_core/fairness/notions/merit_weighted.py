@@ -1,0 +1,50 @@
+"""Every group exposed in proportion to its merit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spofr_core.fairness.composition import Composition
+from spofr_core.fairness.exposure import FloatArray
+from spofr_core.fairness.feasibility import proportional_delta
+from spofr_core.fairness.notions.notion import NOTIONS, Notion
+from spofr_core.fairness.terms import Terms
+
+if TYPE_CHECKING:
+    from spofr_core.fairness.fairness import Fairness
+
+
+class MeritWeighted(Notion):
+    """abs(mu e_g - mu_g e) <= delta, with mu the mean merit of the list's own items.
+
+    No policy can give a small group of great merit more than the top positions hold, so some deltas cannot be had.
+    """
+
+    name = "merit"
+    label = "Merit"
+    definition = (
+        "In every list, each group's mean exposure is proportional to the group's merit, "
+        "up to a difference of at most delta."
+    )
+    formula = "|mu e_g - mu_g e| <= delta"
+    latex = r"|\mu\, e_g - \mu_g\, e| \le \delta"
+    caveat = "Merit is estimated from the labels; a gap that is already in the labels is carried over."
+    needs_merits = True
+
+    def scale_and_target(
+        self, fairness: Fairness, composition: Composition, mean_exposure: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Scale mu, target mu_g e."""
+        sizes = composition.sizes
+        merits = fairness.group_merits(composition.group_names)
+        mean_merit = (sizes @ merits) / np.maximum(composition.lengths, 1)
+        return np.broadcast_to(mean_merit[:, None], sizes.shape), merits[None, :] * mean_exposure[:, None]
+
+    def smallest_delta(self, fairness: Fairness, terms: Terms) -> FloatArray:
+        """(Q,): in closed form, since all groups of a list share one scale."""
+        return proportional_delta(fairness.position_bias, terms)
+
+
+NOTIONS.register(MeritWeighted())

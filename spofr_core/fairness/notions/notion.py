@@ -1,0 +1,104 @@
+"""What a notion of fairness is, and which ones there are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spofr_core.data import RankingDataset
+from spofr_core.fairness.composition import Composition
+from spofr_core.fairness.exposure import FloatArray
+from spofr_core.fairness.feasibility import bisected_delta
+from spofr_core.fairness.terms import Terms
+from spofr_core.registry import Registry
+
+if TYPE_CHECKING:
+    from spofr_core.fairness.fairness import Fairness
+
+
+class Notion(ABC):
+    """A condition abs(scale_g e_g - target_g) <= delta on the mean exposure e_g of every group g of a list.
+
+    A group absent from a list has no condition there; a list with a single group has none at all.
+
+    Attributes
+    ----------
+    name : str
+        In settings, commands and files.
+    label : str
+        On buttons, such as "Exposure".
+    definition : str
+        The condition as a sentence.
+    formula, latex : str
+        The condition as a formula, in plain text and in LaTeX.
+    caveat : str
+        What the notion does not ask, as a sentence of the report.
+    needs_merits : bool
+        Whether `Fairness.merits` must be given.
+    always_feasible : bool
+        Whether every list has a policy that holds delta = 0, so that nothing has to be checked.
+    """
+
+    name: str
+    label: str
+    definition: str
+    formula: str
+    latex: str
+    caveat: str = "This notion compares exposure alone; it does not ask whether a difference follows relevance."
+    needs_merits: bool = False
+    always_feasible: bool = False
+
+    @abstractmethod
+    def scale_and_target(
+        self, fairness: Fairness, composition: Composition, mean_exposure: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """scale_g >= 0 and target_g of each list and group, each (Q, G); entries of absent groups carry no meaning.
+
+        Parameters
+        ----------
+        fairness : Fairness
+            The settings, such as the merits of the groups.
+        composition : Composition
+            Group sizes of each list.
+        mean_exposure : (Q,) float
+            Mean exposure e over all items of each list.
+        """
+
+    def condition(
+        self, fairness: Fairness, group: str, sizes: Mapping[str, int], mean_exposure: float
+    ) -> tuple[float, float]:
+        """scale and target of one group of one list, for `verify`.
+
+        Here it is taken from `scale_and_target`. Write it out in plain arithmetic, and `verify` leans on nothing that
+        made the policy.
+        """
+        names = tuple(sizes)
+        one = Composition(sizes=np.array([[sizes[name] for name in names]], dtype=np.int64), group_names=names)
+        scale, target = self.scale_and_target(fairness, one, np.array([mean_exposure]))
+        column = names.index(group)
+        return float(scale[0, column]), float(target[0, column])
+
+    def smallest_delta(self, fairness: Fairness, terms: Terms) -> FloatArray:
+        """(Q,): smallest delta, the same for all groups, that each list can satisfy; by bisection."""
+        if self.always_feasible:
+            return np.zeros(len(terms.composition))
+        return bisected_delta(fairness.position_bias, terms)
+
+    def unavailable(self, data: RankingDataset) -> str | None:
+        """Why the notion cannot be used on this data, as a sentence; None where it can."""
+        if self.needs_merits and (data.relevance is None or not data.relevance.any()):
+            return f"{self.label} needs relevance labels."
+        return None
+
+
+NOTIONS: Registry[Notion] = Registry(
+    "notion",
+    {
+        "exposure": "spofr_core.fairness.notions.equal_exposure",
+        "merit": "spofr_core.fairness.notions.merit_weighted",
+        "gap": "spofr_core.fairness.notions.pairwise_gap",
+    },
+)

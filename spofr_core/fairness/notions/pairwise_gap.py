@@ -1,0 +1,55 @@
+"""Two groups as exposed as each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spofr_core.data import RankingDataset
+from spofr_core.errors import ConfigError
+from spofr_core.fairness.composition import Composition
+from spofr_core.fairness.exposure import FloatArray
+from spofr_core.fairness.notions.notion import NOTIONS, Notion
+
+if TYPE_CHECKING:
+    from spofr_core.fairness.fairness import Fairness
+
+
+class PairwiseGap(Notion):
+    """abs(e_0 - e_1) <= delta, for lists with two groups. Any delta can be had: the uniform policy has no gap."""
+
+    name = "gap"
+    label = "Gap"
+    definition = "In every list, the mean exposures of the two groups differ by at most delta."
+    formula = "|e_0 - e_1| <= delta"
+    latex = r"|e_0 - e_1| \le \delta"
+    always_feasible = True
+
+    def scale_and_target(
+        self, fairness: Fairness, composition: Composition, mean_exposure: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Since n_0 e_0 + n_1 e_1 = n e, e_0 - e_1 = (n / n_1) (e_0 - e): scale n / n_other, target scale * e."""
+        _refuse_three_groups(composition)
+        sizes, lengths, two = composition.sizes, composition.lengths, composition.applicable[:, None]
+        other = np.where(two, lengths[:, None] - sizes, 1)
+        scale = np.where(two, lengths[:, None] / np.maximum(other, 1), 1.0)
+        return scale, scale * mean_exposure[:, None]
+
+    def unavailable(self, data: RankingDataset) -> str | None:
+        """A gap is between two groups."""
+        return None if data.n_groups == 2 else "A gap needs exactly two groups."
+
+
+def _refuse_three_groups(composition: Composition) -> None:
+    present = composition.present.sum(axis=1)
+    if np.any(present > 2):
+        query = int(np.argmax(present > 2))
+        names = [n for n, here in zip(composition.group_names, composition.present[query], strict=True) if here]
+        raise ConfigError(
+            f"The gap notion compares two groups, but list {query} has {len(names)} of them "
+            f"({', '.join(names[:5])}); use notion='exposure', which takes any number."
+        )
+
+
+NOTIONS.register(PairwiseGap())
