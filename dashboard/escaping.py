@@ -9,12 +9,6 @@ from spofr_core.reporting import name_text
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
-FORMULAS = {
-    "exposure": r"|e_g - e| \le \delta",
-    "merit": r"|\mu\, e_g - \mu_g\, e| \le \delta",
-    "gap": r"|e_0 - e_1| \le \delta",
-}
-
 
 def markdown(text: object, longest: int = 400) -> str:
     """The text with every punctuation mark escaped, so that Markdown shows it as it is."""

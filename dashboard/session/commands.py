@@ -6,6 +6,7 @@ import shlex
 
 from dashboard.session.choices import Choices
 from dashboard.session.sources import Loaded
+from spofr_core.fairness import NOTIONS
 
 _IMPORTED = {
     "read_dataset": "data",
@@ -23,7 +24,7 @@ def command_lines(source: Loaded, choices: Choices) -> str | None:
     if source.arguments is None:
         return None
     options = ["--delta", f"{choices.delta:g}"]
-    if choices.notion != "exposure":
+    if choices.notion != Choices.notion:
         options += ["--notion", choices.notion]
     if choices.power != 1:
         options += ["--power", f"{choices.power:g}"]
@@ -37,11 +38,11 @@ def command_lines(source: Loaded, choices: Choices) -> str | None:
 def python_lines(source: Loaded, choices: Choices) -> str:
     """A script that computes the same summary."""
     fairness_names = ["Fairness", *(["PositionBias"] if _bias(choices) else [])]
-    fairness_names += ["group_merits"] if choices.notion == "merit" else []
+    fairness_names += ["group_merits"] if NOTIONS[choices.notion].needs_merits else []
     given = [f"delta={choices.delta:g}"]
-    if choices.notion != "exposure":
+    if choices.notion != Choices.notion:
         given.append(f'notion="{choices.notion}"')
-    if choices.notion == "merit":
+    if NOTIONS[choices.notion].needs_merits:
         given.append("merits=group_merits(data)")
     if _bias(choices):
         given.append(f"position_bias={_bias(choices)}")

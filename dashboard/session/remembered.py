@@ -10,8 +10,8 @@ import streamlit as st
 from dashboard.session.choices import Choices
 from spofr_core.data import RankingDataset
 from spofr_core.evaluation import AuditResult, audit, audit_at_delta
-from spofr_core.fairness import Fairness, group_merits
-from spofr_core.policy import Policies, repair
+from spofr_core.fairness import NOTIONS, Fairness, group_merits
+from spofr_core.policy import Policies, fair_policies
 
 _KEPT = 24
 _MEASURED_AT = 0.05
@@ -28,7 +28,7 @@ class Repaired:
 
 def fairness_of(choices: Choices, data: RankingDataset) -> Fairness:
     """What is asked of every list; merits come from the labels of the data itself."""
-    merits = group_merits(data) if choices.notion == "merit" else None
+    merits = group_merits(data) if NOTIONS[choices.notion].needs_merits else None
     return Fairness(delta=choices.delta, notion=choices.notion, merits=merits, position_bias=choices.position_bias)
 
 
@@ -55,7 +55,7 @@ def _measured(_data: RankingDataset, _fairness: Fairness, fingerprint: str, aske
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Re-ranking every query")
 def _repaired(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> Repaired:
-    policies = repair(_data, _fairness, on_infeasible="relax")
+    policies = fair_policies(_data, _fairness, on_infeasible="relax")
     return Repaired(policies, audit(_data, _fairness, policies=policies))
 
 

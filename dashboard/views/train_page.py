@@ -21,7 +21,7 @@ from dashboard.session.visitor import visitor
 from dashboard.widgets.elements import explain_errors
 from dashboard.widgets.job_panel import job_panel
 from dashboard.widgets.job_tray import board
-from dashboard.widgets.sidebar import NOTIONS, notions_for
+from dashboard.widgets.sidebar import notion_label, notions_for
 from spofr_core.data import SAMPLES
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import RunConfig, RunStore, home, missing_runs
@@ -86,7 +86,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         offered = notions_for(source)
         default = [choices().notion] if choices().notion in offered else offered[:1]
         notions = st.multiselect(
-            "Notions of fairness", offered, default=default, format_func=NOTIONS.__getitem__, key="train-notions"
+            "Notions of fairness", offered, default=default, format_func=notion_label, key="train-notions"
         )
     one, two, three = st.columns(3)
     with one:

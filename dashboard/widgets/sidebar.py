@@ -6,14 +6,12 @@ import math
 
 import streamlit as st
 
-from dashboard.escaping import FORMULAS, markdown
+from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
 from dashboard.session.remembered import audited, fairness_of
 from dashboard.session.sources import MODEL, Loaded
-from spofr_core.fairness import Notion
+from spofr_core.fairness import NOTIONS
 from spofr_core.reporting import number
-
-NOTIONS: dict[Notion, str] = {"exposure": "Exposure", "merit": "Merit", "gap": "Gap"}
 
 MODELS: dict[str, tuple[float, float]] = {
     "1 / (1 + j)": (1.0, 1.0),
@@ -28,7 +26,7 @@ def settle(loaded: Loaded) -> None:
     """Bring choices that this data does not allow back to ones that it does."""
     current = choices()
     if current.notion not in notions_for(loaded):
-        choose(notion="exposure")
+        choose(notion=notions_for(loaded)[0])
     longest = int(loaded.data.list_lengths.max(initial=1))
     if current.top > longest:
         choose(top=longest)
@@ -42,7 +40,7 @@ def sidebar(loaded: Loaded) -> None:
         asked = fairness_of(choices(), loaded.data)
         low, high = delta_range(loaded)
         st.caption(
-            f"{markdown(asked.definition)}\n\n$${FORMULAS[choices().notion]}$$\n\n"
+            f"{markdown(asked.definition)}\n\n$${asked.rule.latex}$$\n\n"
             f"For this data, {number(low)} asks for everything and above {number(high)} nothing is forbidden."
         )
         _notion(loaded)
@@ -94,14 +92,14 @@ def delta_range(loaded: Loaded) -> tuple[float, float]:
     return found["smallest"], found["largest"]
 
 
-def notions_for(loaded: Loaded) -> list[Notion]:
-    """Notions that make sense: merit needs labels, a gap is between two groups."""
-    found: list[Notion] = ["exposure"]
-    if loaded.data.relevance is not None and loaded.data.relevance.any():
-        found.append("merit")
-    if loaded.data.n_groups == 2:
-        found.append("gap")
-    return found
+def notions_for(loaded: Loaded) -> list[str]:
+    """Notions that make sense for this data."""
+    return [notion.name for notion in NOTIONS.values() if notion.unavailable(loaded.data) is None]
+
+
+def notion_label(name: str) -> str:
+    """What a button says for a notion."""
+    return NOTIONS[name].label
 
 
 def _notion(loaded: Loaded) -> None:
@@ -110,14 +108,14 @@ def _notion(loaded: Loaded) -> None:
     st.segmented_control(
         "Notion of fairness",
         offered,
-        format_func=NOTIONS.__getitem__,
+        format_func=notion_label,
         required=True,
         key="sidebar-notion",
         on_change=lambda: choose(notion=st.session_state["sidebar-notion"]),
     )
-    if len(offered) < len(NOTIONS):
-        missing = {"merit": "Merit needs relevance labels.", "gap": "A gap needs exactly two groups."}
-        st.caption(" ".join(missing[notion] for notion in NOTIONS if notion not in offered))
+    reasons = [notion.unavailable(loaded.data) for notion in NOTIONS.values()]
+    if any(reasons):
+        st.caption(" ".join(filter(None, reasons)))
 
 
 def _exposure_model(loaded: Loaded) -> None:

@@ -15,7 +15,7 @@ import typer
 
 from spofr_core.data import FORMATS, SAMPLES, RankingDataset, Splits, format_labels, load_sample, read_dataset
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import Fairness, PositionBias, group_merits
+from spofr_core.fairness import NOTIONS, Fairness, PositionBias, group_merits
 
 DEFAULT_DELTA = 0.05
 
@@ -128,7 +128,7 @@ class FairnessOptions:
         str | None,
         typer.Option(help="Largest violation allowed: a number, or one per group as 'a=0.1,b=0.2'. [default: 0.05]"),
     ] = None
-    notion: Annotated[str, typer.Option(help="'exposure', 'merit' or 'gap'.")] = "exposure"
+    notion: Annotated[str, typer.Option(help=f"{NOTIONS.listed()}.")] = "exposure"
     merit: Annotated[
         list[str] | None,
         typer.Option(help="Merit of a group as 'group=1.5', repeated; without it, from the relevance labels."),
@@ -141,14 +141,18 @@ class FairnessOptions:
 
     def of_folder(self, source: DataOptions) -> Fairness:
         """The settings for a folder, which is read in one piece only where its labels say the merits."""
-        return self.build(source.read() if self.notion == "merit" and not self.merit else None)
+        return self.build(source.read() if self._needs_merits and not self.merit else None)
 
     def build(self, labels: RankingDataset | None) -> Fairness:
         """The settings; merits that are not given are computed from the labels of `labels`."""
         merits = self.merits
-        if self.notion == "merit" and merits is None and labels is not None:
+        if self._needs_merits and merits is None and labels is not None:
             merits = group_merits(labels)
         return Fairness(delta=self.deltas, notion=self.notion, merits=merits, position_bias=self.position_bias)
+
+    @property
+    def _needs_merits(self) -> bool:
+        return NOTIONS[self.notion].needs_merits
 
     def of_model(self, trained: Fairness) -> Fairness:
         """What a model was trained for, with another delta if one is given."""

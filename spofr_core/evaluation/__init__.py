@@ -8,7 +8,7 @@ from spofr_core.evaluation.fronts import best_at_violation, grid_search
 from spofr_core.evaluation.guarantees import GUARANTEE_DELTAS, LEVELS, guarantees, run_shares
 from spofr_core.evaluation.intervals import bootstrap_mean, wilson
 from spofr_core.evaluation.other_delta import audit_at_delta
-from spofr_core.evaluation.query_table import TOLERANCE, QueryTable
+from spofr_core.evaluation.query_table import QueryTable
 from spofr_core.evaluation.repair import Repair, repair_ranking
 from spofr_core.evaluation.seeds import over_seeds, paired_difference
 from spofr_core.evaluation.tradeoffs import (
@@ -20,6 +20,7 @@ from spofr_core.evaluation.tradeoffs import (
     tradeoff,
     training_sizes,
 )
+from spofr_core.fairness import TOLERANCE
 from spofr_core.measures.basic import dcg, group_exposure, ideal_dcg, ndcg, pairwise_disparity
 
 __all__ = [

@@ -17,9 +17,9 @@ from spofr_core.data import RankingDataset, write_csv
 from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.intervals import wilson_many
-from spofr_core.evaluation.query_table import TOLERANCE, FloatArray, QueryTable
+from spofr_core.evaluation.query_table import FloatArray, QueryTable
 from spofr_core.evaluation.summary import summarise
-from spofr_core.fairness import Composition, Discount, Fairness, feasible, largest_delta, smallest_delta
+from spofr_core.fairness import TOLERANCE, Composition, Discount, Fairness, feasible, largest_delta, smallest_delta
 from spofr_core.files import write_whole
 from spofr_core.measures.basic import dcg, group_exposure, ndcg, pairwise_disparity
 from spofr_core.policy import tied_expectation

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.evaluation.query_table import TOLERANCE
 from spofr_core.evaluation.tradeoffs import SETTING, done
+from spofr_core.fairness import TOLERANCE
 
 FloatArray = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spofr_core.errors import ConfigError
-from spofr_core.evaluation.query_table import TOLERANCE
 from spofr_core.evaluation.tradeoffs import SETTING, done
+from spofr_core.fairness import TOLERANCE
 
 FloatArray = NDArray[np.float64]
 

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from spofr_core.fairness import TOLERANCE
+
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-
-TOLERANCE = 1e-9
-"""A violation above delta by no more than this counts as holding delta: it is what floating point adds."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,7 @@ from spofr_core.evaluation.audit import AuditResult, audit
 from spofr_core.evaluation.intervals import bootstrap_mean
 from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.policy import Policies, tied_expectation
-from spofr_core.policy import repair as fair_reranking
+from spofr_core.policy import Policies, fair_policies, tied_expectation
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ def repair_ranking(
         otherwise raise `InfeasibleFairness`.
     """
     worth = discount or Discount()
-    policies = fair_reranking(
+    policies = fair_policies(
         data, fairness, solver=solver, discount=worth, seed=seed, on_infeasible="relax" if relax else "raise"
     )
     scores = np.asarray(data.score)

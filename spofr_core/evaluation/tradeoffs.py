@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from spofr_core.evaluation.query_table import TOLERANCE
 from spofr_core.evaluation.seeds import over_seeds, paired_difference
+from spofr_core.fairness import TOLERANCE
 
 SETTING = ("dataset", "notion", "groups", "clicks")
 """What must be the same for two runs to be compared."""

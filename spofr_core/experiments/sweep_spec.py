@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from spofr_core.config import StrictModel
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import Notion, PositionBias
+from spofr_core.fairness import NOTIONS, PositionBias
 from spofr_core.learning import METHODS, method_named
 from spofr_core.learning.training_settings import renamed_settings, settings_in_names
 
@@ -113,7 +113,7 @@ class RunConfig(StrictModel):
     delta: Delta | None = None
     penalty: float | None = Field(default=None, ge=0)
     groups: Groups | None = None
-    notion: Notion = "exposure"
+    notion: str = "exposure"
     position_bias: PositionBias = Field(default_factory=PositionBias)
     clicks: int | None = Field(default=None, ge=1)
     click_noise: float = Field(default=0.0, ge=0, le=1)
@@ -184,7 +184,8 @@ class SweepSpec(StrictModel):
     deltas, penalties : tuple of float
     groups : tuple
         Numbers or names of groupings; None is the data's own.
-    notions : tuple of {"exposure", "merit", "gap"}
+    notions : tuple of str
+        Names of `spofr_core.fairness.NOTIONS`.
     clicks : tuple of int or None
         Training sizes in clicked impressions; None: the true labels.
     click_noise : float
@@ -204,7 +205,7 @@ class SweepSpec(StrictModel):
     deltas: tuple[float, ...] = DELTAS
     penalties: tuple[float, ...] = PENALTIES
     groups: tuple[Groups | None, ...] = (None,)
-    notions: tuple[Notion, ...] = ("exposure",)
+    notions: tuple[str, ...] = ("exposure",)
     clicks: tuple[int | None, ...] = (None,)
     click_noise: float = Field(default=0.0, ge=0, le=1)
     seeds: tuple[int, ...] = (0,)
@@ -228,6 +229,9 @@ class SweepSpec(StrictModel):
         for name in ("methods", "groups", "notions", "clicks", "seeds"):
             if not getattr(self, name):
                 raise ValueError(f"the grid {name!r} is empty; give at least one value.")
+        for notion in self.notions:
+            if notion not in NOTIONS:
+                raise ValueError(f"'notions' holds {notion!r}; each must be one of {list(NOTIONS)}.")
         for method in (*self.methods, *self.method_settings):
             if method not in METHODS:
                 raise ValueError(f"a method must be one of {list(METHODS)}, got {method!r}.")

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spofr_core.fairness import Composition, Fairness
+from spofr_core.fairness import TOLERANCE, Composition, Fairness
 from spofr_core.learning.decisions import Decision
 from spofr_core.learning.lists import Lists
 from spofr_core.learning.scorers import Scorer
 
 FloatArray = NDArray[np.float64]
-
-TOLERANCE = 1e-9
-"""A list holds delta if its violation exceeds it by no more than this."""
 
 Penalty = Callable[[FloatArray, FloatArray], float]
 """What a penalised method subtracts from the utility, from flat scores and mean group exposures (Q, G)."""
@@ -94,7 +91,7 @@ class Validator:
     def measure(self, scores: FloatArray) -> Reading:
         """The same for given flat scores."""
         worth, item_exposure = self._decision.expectations(scores)
-        exposure = mean_exposure(item_exposure, self.lists.codes, self.lists.offsets, self._composition)
+        exposure = self._composition.group_means(item_exposure, self.lists.codes, self.lists.offsets)
         dcg = self._mean_dcg(worth)
         penalty = 0.0 if self._penalty is None else self._penalty(scores, exposure)
         violation, max_violation, fair_share = self._violations(exposure)
@@ -137,13 +134,3 @@ def score_spread(scores: FloatArray, offsets: NDArray[np.int64]) -> tuple[float,
     several = lengths > 1
     flat = (high - low <= 1e-7 * (1.0 + np.abs(high)))[several]
     return float(distinct.mean()), float(spread.mean()), float(flat.mean()) if several.any() else 0.0
-
-
-def mean_exposure(
-    item_exposure: FloatArray, codes: NDArray[np.int32], offsets: NDArray[np.int64], composition: Composition
-) -> FloatArray:
-    """Mean exposure e_g of each group in each list, (Q, G); NaN where the group is absent."""
-    n_lists, n_groups = composition.sizes.shape
-    cell = np.repeat(np.arange(n_lists, dtype=np.int64) * n_groups, np.diff(offsets)) + codes
-    totals = np.bincount(cell, weights=item_exposure, minlength=n_lists * n_groups).reshape(n_lists, n_groups)
-    return np.asarray(np.where(composition.present, totals / np.maximum(composition.sizes, 1), np.nan))

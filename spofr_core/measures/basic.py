@@ -16,11 +16,7 @@ def group_exposure(
     item_exposure: FloatArray, codes: NDArray[np.int32], offsets: NDArray[np.int64], composition: Composition
 ) -> FloatArray:
     """Mean exposure e_g of each group in each list, (Q, G); NaN where the group is absent."""
-    n_lists, n_groups = composition.sizes.shape
-    cell = np.repeat(np.arange(n_lists, dtype=np.int64) * n_groups, np.diff(offsets))
-    cell += codes
-    totals = np.bincount(cell, weights=item_exposure, minlength=n_lists * n_groups).reshape(n_lists, n_groups)
-    return np.asarray(np.where(composition.present, totals / np.maximum(composition.sizes, 1), np.nan))
+    return composition.group_means(item_exposure, codes, offsets)
 
 
 def dcg(relevance: FloatArray, item_discount: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:

@@ -1,8 +1,8 @@
 """The fair-ranking programme, its solvers, and the policies that they return."""
 
 from spofr_core.policy.decomposition import Decomposition, decompose
-from spofr_core.policy.optimal import fair_policies, fair_policy, repair
-from spofr_core.policy.plain_sort import tied_expectation
+from spofr_core.policy.optimal import fair_policies, fair_policy
+from spofr_core.policy.plain_sort import SortedPolicies, tied_expectation
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
 from spofr_core.policy.policy_table import read_table
@@ -10,6 +10,7 @@ from spofr_core.policy.programme import LinearConstraint, PreparedLists, Program
 from spofr_core.policy.proof.certificate import read_certificates, write_certificates
 from spofr_core.policy.proof.file_verification import verify_file
 from spofr_core.policy.proof.verification import Verification, verify
+from spofr_core.policy.ranking_policies import RankingPolicies
 from spofr_core.policy.sampling import PERIODS, Sampled, sampled_violations
 from spofr_core.policy.solvers.solver import SOLVERS, Solution, Solver, make_solver
 from spofr_core.policy.solvers.weights import WeightSolver, fair_weights, solve_weights
@@ -24,9 +25,11 @@ __all__ = [
     "Policy",
     "PreparedLists",
     "Programme",
+    "RankingPolicies",
     "Sampled",
     "Solution",
     "Solver",
+    "SortedPolicies",
     "UtilityCurve",
     "Verification",
     "WeightSolver",
@@ -38,7 +41,6 @@ __all__ = [
     "prepare",
     "read_certificates",
     "read_table",
-    "repair",
     "sampled_violations",
     "solve_weights",
     "tied_expectation",

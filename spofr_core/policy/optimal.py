@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from spofr_core.data import RankingDataset
-from spofr_core.errors import DataError
+from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
@@ -65,6 +66,22 @@ def fair_policy(
     return Policies(lists, programme.scores, chosen.solve(programme))[0]
 
 
+@overload
+def fair_policies(
+    data: RankingDataset,
+    fairness: Fairness,
+    /,
+    *,
+    scores: npt.ArrayLike | None = None,
+    solver: str | Solver = "exact",
+    discount: Discount | Sequence[float] | FloatArray | None = None,
+    seed: int = 0,
+    on_infeasible: OnInfeasible = "raise",
+    warm: Policies | None = None,
+) -> Policies: ...
+
+
+@overload
 def fair_policies(
     scores: npt.ArrayLike,
     groups: npt.ArrayLike,
@@ -79,11 +96,16 @@ def fair_policies(
     query_ids: Sequence[Any] | npt.NDArray[Any] | None = None,
     item_ids: npt.NDArray[Any] | None = None,
     warm: Policies | None = None,
-) -> Policies:
-    """The optimal policies of a batch of lists.
+) -> Policies: ...
+
+
+def fair_policies(*lists: Any, **settings: Any) -> Policies:
+    """The optimal policies of a batch of lists: `fair_policies(data, fairness)`, or flat arrays.
 
     Parameters
     ----------
+    data : RankingDataset
+        Its lists, ranked by its own scores or by `scores`.
     scores : (N,) float
         Flat scores; list q is `offsets[q]:offsets[q + 1]`.
     groups : (N,) labels
@@ -93,10 +115,85 @@ def fair_policies(
         As for `fair_policy`. Relaxed lists are named in `Policies.relaxed`.
     group_names : sequence of str, optional
     query_ids, item_ids : optional
-        For messages and tables.
+        For messages and tables; a dataset brings its own.
     warm : Policies, optional
         Policies of the same lists for other scores or another delta, to start from.
+
+    Raises
+    ------
+    DataError
+        When the lists cannot be used, such as a dataset without scores.
+    ConfigError
+        When the arguments are neither a dataset and a fairness, nor flat arrays and a fairness.
     """
+    if lists and isinstance(lists[0], RankingDataset):
+        solve: Callable[..., Policies] = _policies_of_data
+    else:
+        solve = _policies_of_arrays
+    try:
+        inspect.signature(solve).bind(*lists, **settings)
+    except TypeError:
+        _refuse(lists, settings)
+    return solve(*lists, **settings)
+
+
+def _refuse(lists: tuple[Any, ...], settings: dict[str, Any]) -> NoReturn:
+    seen = ", ".join([*(type(value).__name__ for value in lists), *(f"{name}=" for name in settings)])
+    raise ConfigError(
+        "'fair_policies' takes (data, fairness), or (scores, groups, offsets, fairness), and settings by name; "
+        f"got ({seen})."
+    )
+
+
+def _policies_of_data(
+    data: RankingDataset,
+    fairness: Fairness,
+    /,
+    *,
+    scores: npt.ArrayLike | None = None,
+    solver: str | Solver = "exact",
+    discount: Discount | Sequence[float] | FloatArray | None = None,
+    seed: int = 0,
+    on_infeasible: OnInfeasible = "raise",
+    warm: Policies | None = None,
+) -> Policies:
+    ranked_by = data.score if scores is None else scores
+    if ranked_by is None:
+        raise DataError(
+            "This dataset has no score to rank by; map a score or rank column, or use data.with_scores(scores).",
+            column="score",
+        )
+    return _policies_of_arrays(
+        ranked_by,
+        data.groups,
+        data.offsets,
+        fairness,
+        solver=solver,
+        discount=discount,
+        seed=seed,
+        on_infeasible=on_infeasible,
+        group_names=data.group_names,
+        query_ids=data.query_ids,
+        item_ids=data.item_ids,
+        warm=warm,
+    )
+
+
+def _policies_of_arrays(
+    scores: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    offsets: npt.ArrayLike,
+    fairness: Fairness,
+    *,
+    solver: str | Solver = "exact",
+    discount: Discount | Sequence[float] | FloatArray | None = None,
+    seed: int = 0,
+    on_infeasible: OnInfeasible = "raise",
+    group_names: Sequence[str] | None = None,
+    query_ids: Sequence[Any] | npt.NDArray[Any] | None = None,
+    item_ids: npt.NDArray[Any] | None = None,
+    warm: Policies | None = None,
+) -> Policies:
     lists = prepare(
         groups,
         offsets,
@@ -116,39 +213,3 @@ def fair_policies(
         raise DataError("'warm' holds policies of other lists; it must have the same offsets and groups.")
     solution = chosen.solve(programme, warm=None if warm is None else warm.solution)
     return Policies(lists, programme.scores, solution, None if item_ids is None else np.asarray(item_ids))
-
-
-def repair(
-    data: RankingDataset,
-    fairness: Fairness,
-    *,
-    solver: str | Solver = "exact",
-    discount: Discount | Sequence[float] | FloatArray | None = None,
-    seed: int = 0,
-    on_infeasible: OnInfeasible = "raise",
-) -> Policies:
-    """The optimal policies of a dataset's lists for its own scores.
-
-    Raises
-    ------
-    DataError
-        When the dataset has no scores.
-    """
-    if data.score is None:
-        raise DataError(
-            "This dataset has no score to rank by; map a score or rank column, or use data.with_scores(scores).",
-            column="score",
-        )
-    return fair_policies(
-        data.score,
-        data.groups,
-        data.offsets,
-        fairness,
-        solver=solver,
-        discount=discount,
-        seed=seed,
-        on_infeasible=on_infeasible,
-        group_names=data.group_names,
-        query_ids=data.query_ids,
-        item_ids=data.item_ids,
-    )

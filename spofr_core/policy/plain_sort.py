@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
@@ -44,6 +46,28 @@ def tied_expectation(scores: FloatArray, offsets: NDArray[np.int64], vector: Flo
     with threads_for(len(scores), enough=5_000):
         expected = _tied_expectation(scores, offsets, vectors)
     return np.asarray(expected if np.ndim(vector) == 2 else expected[0])
+
+
+@dataclass(frozen=True, eq=False)
+class SortedPolicies:
+    """Each list sorted by score; items of equal score stand in every order with the same probability.
+
+    Attributes
+    ----------
+    scores : (N,) float
+        Flat; list q is `offsets[q]:offsets[q + 1]`.
+    offsets : (Q + 1,) int
+    """
+
+    scores: FloatArray
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def expectation(self, vector: FloatArray) -> FloatArray:
+        """(N,): expected vector[position] of every item, exactly."""
+        return tied_expectation(self.scores, self.offsets, vector)
 
 
 SHORT = 48

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spofr_core.fairness import NOTIONS
+
 LONGEST_NAME = 60
 """Names from the data are cut after this many characters when they stand in a sentence."""
 
@@ -80,17 +82,13 @@ def caveats(summary: Mapping[str, Any]) -> list[str]:
 
 def limits_of(summary: Mapping[str, Any]) -> list[str]:
     """What an audit of exposure does not show."""
-    said = [
+    return [
         f"Exposure is modelled, not observed: {summary['position_bias']} stands for the attention to position j.",
         "The groups are taken as they are in the data; other ways of grouping the same items can show other gaps.",
         "A group's mean says nothing about how exposure is spread among the items of the group.",
         "The intervals speak of queries like these; other traffic, other seasons and other markets may differ.",
+        NOTIONS[summary["notion"]].caveat,
     ]
-    if summary["notion"] != "merit":
-        said.append("This notion compares exposure alone; it does not ask whether a difference follows relevance.")
-    else:
-        said.append("Merit is estimated from the labels; a gap that is already in the labels is carried over.")
-    return said
 
 
 def delta_text(delta: float | Mapping[str, float]) -> str:

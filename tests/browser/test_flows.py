@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from spofr_core.data import read_dataset
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
-from spofr_core.policy import repair, verify
+from spofr_core.policy import fair_policies, verify
 from spofr_core.reporting import verdict
 from tests.browser.pages import element, go, no_error, opened, says, settled
 
@@ -54,7 +54,7 @@ def test_from_upload_to_report(page, address, chromium):
     expect(page.locator("h1")).to_contain_text("queries")
     settled(page)
     says(page, verdict(audit(data, asked).summary) + ".")
-    fixed = audit(data, asked, policies=repair(data, asked)).summary["queries"]["fair"]
+    fixed = audit(data, asked, policies=fair_policies(data, asked)).summary["queries"]["fair"]
     expect(page.get_by_text(f"Re-ranked exactly from the same scores, {fixed} of 6 queries")).to_be_visible()
     assert "data=upload" in page.url
 

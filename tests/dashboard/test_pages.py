@@ -11,7 +11,7 @@ from dashboard.session.sources import load_bundled
 from spofr_core.data import SAMPLES
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness, PositionBias, group_merits
-from spofr_core.policy import repair
+from spofr_core.policy import fair_policies
 from spofr_core.reporting import number, verdict
 from tests.dashboard.apps import charts, plain, rerun, shown, titles
 
@@ -49,7 +49,7 @@ def test_moving_delta_solves_every_query_again():
     rerun(app)
     data = load_bundled("hiring", "gender").data
     fairness = Fairness(delta=0.02)
-    result = audit(data, fairness, policies=repair(data, fairness))
+    result = audit(data, fairness, policies=fair_policies(data, fairness))
     assert titles(app) == [verdict(audit(data, fairness).summary) + "."]
     said = [plain(text.value) for text in app.markdown]
     assert any(f"to {number(result.summary['utility']['dcg'])}" in text for text in said)

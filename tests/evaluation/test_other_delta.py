@@ -10,7 +10,7 @@ import pytest
 from spofr_core.data import load_hiring
 from spofr_core.evaluation import audit, audit_at_delta
 from spofr_core.fairness import Fairness, group_merits
-from spofr_core.policy import repair
+from spofr_core.policy import fair_policies
 
 
 @pytest.mark.parametrize("notion", ["exposure", "merit", "gap"])
@@ -31,7 +31,7 @@ def test_it_is_the_audit_at_that_delta(notion, delta):
 def test_policies_stay_as_they_are():
     data = load_hiring()
     asked = Fairness(delta=0.05)
-    policies = repair(data, asked)
+    policies = fair_policies(data, asked)
     moved = audit_at_delta(audit(data, asked, policies=policies), 0.01)
     assert moved.summary == audit(data, asked.with_delta(0.01), policies=policies).summary
     assert not moved.ok

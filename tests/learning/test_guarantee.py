@@ -6,7 +6,6 @@ import pytest
 from spofr_core.data import RankingDataset, load_sample, simulate_clicks
 from spofr_core.fairness import Composition, Discount, Fairness, group_merits
 from spofr_core.learning import SPOFR, PredictThenOptimize, Uniform
-from spofr_core.learning.validation import mean_exposure
 
 GRID = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.4)
 QUICK = {"max_steps": 60, "validate_every": 20}
@@ -16,7 +15,7 @@ def worst_violation(data: RankingDataset, fairness: Fairness, item_exposure: np.
     """Largest excess over delta of any group in any list, from the exposures of the items."""
     composition = Composition.of(data.groups, data.offsets, data.group_names)
     terms = fairness.terms(composition)
-    exposure = mean_exposure(item_exposure, data.groups, data.offsets, composition)
+    exposure = composition.group_means(item_exposure, data.groups, data.offsets)
     excess = np.abs(terms.violations(exposure)) - terms.delta
     return float(np.max(np.where(terms.constrained, excess, -np.inf)))
 

@@ -21,7 +21,6 @@ from spofr_core.policy import (
     fair_weights,
     make_solver,
     prepare,
-    repair,
     solve_weights,
     utility_curve,
     verify,
@@ -413,11 +412,11 @@ def test_repair_uses_the_scores_of_a_dataset() -> None:
         group_names=("f", "m"),
         score=SCORES,
     )
-    policies = repair(data, Fairness(delta=0.01))
+    policies = fair_policies(data, Fairness(delta=0.01))
     assert policies[1].query == "y"
     assert verify(policies, SCORES, data.groups, Fairness(delta=0.01), group_names=("f", "m")).ok
     with pytest.raises(DataError, match="no score"):
-        repair(dataclasses.replace(data, score=None), Fairness(delta=0.01))
+        fair_policies(dataclasses.replace(data, score=None), Fairness(delta=0.01))
 
 
 @pytest.mark.parametrize(

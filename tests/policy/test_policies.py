@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spofr_core.data import RankingDataset
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import Fairness
-from spofr_core.policy import Policies, fair_policies, fair_policy, read_table, repair, verify
+from spofr_core.policy import Policies, fair_policies, fair_policy, read_table, verify
 
 FAIRNESS = Fairness(delta=0.01)
 
@@ -32,7 +32,7 @@ def data() -> RankingDataset:
 
 @pytest.fixture(scope="module")
 def policies(data: RankingDataset) -> Policies:
-    return repair(data, FAIRNESS)
+    return fair_policies(data, FAIRNESS)
 
 
 def test_flat_numbers_equal_those_of_the_matrices(policies: Policies) -> None:

@@ -14,6 +14,7 @@ from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import Interrupt, ProbeOption, SchedulerOption, WorkersOption, announce, sweep_executor
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
+from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def sweep_command(
     deltas: Annotated[str, typer.Option(help="For methods that can be asked for a delta.")] = DELTAS,
     penalties: Annotated[str, typer.Option(help="For methods with a penalty.")] = PENALTIES,
     groups: Annotated[str | None, typer.Option(help="Numbers of groups; the data's own without it.")] = None,
-    notions: Annotated[str, typer.Option(help="Of exposure, merit, gap.")] = "exposure",
+    notions: Annotated[str, typer.Option(help=f"Of {', '.join(NOTIONS)}.")] = "exposure",
     clicks: Annotated[str | None, typer.Option(help="Training sizes in clicks; the true labels without it.")] = None,
     seeds: Annotated[int, typer.Option(help="Number of seeds.")] = 1,
     setting: SettingsOption = None,

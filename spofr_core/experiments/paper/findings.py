@@ -14,10 +14,10 @@ import pandas as pd
 from scipy import stats
 
 from spofr_core.evaluation.fronts import best_at_violation
-from spofr_core.evaluation.query_table import TOLERANCE
 from spofr_core.evaluation.seeds import mean_interval, paired_difference
 from spofr_core.evaluation.tradeoffs import SETTING, done, method_difference
 from spofr_core.experiments.paper.paper_sweeps import PAPER_SECONDS, VARIANTS
+from spofr_core.fairness import TOLERANCE
 from spofr_core.reporting import method_title
 
 Verdict = Literal["same", "different", "partly", "open"]

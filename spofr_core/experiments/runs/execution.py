@@ -19,7 +19,7 @@ from spofr_core.experiments.executors import Emit
 from spofr_core.experiments.run_data import TrainingData, training_data
 from spofr_core.experiments.runs.run_output import RunOutput
 from spofr_core.experiments.sweep_spec import RunConfig
-from spofr_core.fairness import Discount, Fairness, group_merits
+from spofr_core.fairness import NOTIONS, Discount, Fairness, group_merits
 from spofr_core.files import read_json
 from spofr_core.learning import Callback, Estimator, Progress, make_estimator
 from spofr_core.learning.model_files import versions
@@ -80,7 +80,7 @@ def run_fairness(config: RunConfig, train: RankingDataset) -> Fairness:
     return Fairness(
         delta=next(delta for delta in deltas if delta is not None),
         notion=config.notion,
-        merits=(config.merits or group_merits(train)) if config.notion == "merit" else None,
+        merits=(config.merits or group_merits(train)) if NOTIONS[config.notion].needs_merits else None,
         position_bias=config.position_bias,
     )
 

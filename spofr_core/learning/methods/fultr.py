@@ -117,8 +117,8 @@ class Pairs:
         n_groups = len(lists.group_names)
         self.first, self.second = np.triu_indices(n_groups, k=1)
         merits = np.ones(n_groups)
-        if fairness.notion == "merit":
-            merits = np.array([(fairness.merits or {}).get(name, 0.0) for name in lists.group_names])
+        if fairness.merits is not None:
+            merits = np.array([fairness.merits.get(name, 0.0) for name in lists.group_names])
         self.first_scale, self.second_scale = merits[self.second], merits[self.first]
         self.counts = lists.group_counts
         self.present = lists.group_counts > 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from spofr_core.data import RankingDataset
 from spofr_core.errors import DataError
 from spofr_core.fairness import Fairness
-from spofr_core.policy.optimal import repair
+from spofr_core.policy.optimal import fair_policies
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy_table import read_table
 from spofr_core.policy.proof.certificate import read_certificates
@@ -50,7 +50,7 @@ def verify_file(
         return check(read_certificates(path))
     policies = Policies.from_frame(read_table(path), data, fairness)
     if optimal:
-        best = repair(data, fairness, on_infeasible="relax")
+        best = fair_policies(data, fairness, on_infeasible="relax")
         policies = dataclasses.replace(
             policies, solution=dataclasses.replace(policies.solution, multipliers=best.solution.multipliers)
         )

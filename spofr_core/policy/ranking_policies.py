@@ -1,0 +1,20 @@
+"""What every batch of policies can be asked, however it ranks."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class RankingPolicies(Protocol):
+    """One lottery over rankings per list: `Policies` of the programme, `SortedPolicies`, or a method's own."""
+
+    def __len__(self) -> int:
+        """Number of lists."""
+        ...
+
+    def expectation(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(N,): expected vector[position] of every item, for any vector over positions."""
+        ...
