@@ -38,7 +38,8 @@ from sklearn.linear_model import LogisticRegression
 from spofr_core.data import RankingDataset, fit_logging_ranker, load_sample, simulate_clicks
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.learning import CollapsedScores, Estimator, SortedPolicies, make_estimator
+from spofr_core.learning import CollapsedScores, Estimator, make_estimator
+from spofr_core.policy import SortedPolicies
 
 DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.4)
 PENALTIES = (0.0, 1.0, 1e2, 1e3, 1e4, 1e5)

@@ -57,8 +57,8 @@ class Composition:
     def group_totals(self, values: FloatArray, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> FloatArray:
         """(Q, G): sum over the items of each group of a flat array; 0 where the group is absent."""
         cells = _cells(codes, offsets, self.sizes.shape[1])
-        totals: FloatArray = np.bincount(cells, weights=values, minlength=self.sizes.size)
-        return totals.reshape(self.sizes.shape)
+        totals = np.bincount(cells, weights=values, minlength=self.sizes.size)
+        return np.asarray(totals, dtype=np.float64).reshape(self.sizes.shape)
 
     def group_means(self, values: FloatArray, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> FloatArray:
         """(Q, G): mean over the items of each group of a flat array, NaN where the group is absent.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from spofr_core.learning.methods.fultr import FULTR, FULTRSettings
     from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
     from spofr_core.learning.methods.predict_then_optimize import PredictThenOptimize, PredictThenOptimizeSettings
-    from spofr_core.learning.methods.sorted_by_score import SortedPolicies
     from spofr_core.learning.methods.spofr import SPOFR, SPOFRSettings
     from spofr_core.learning.methods.unfair import Unfair, UnfairSettings
     from spofr_core.learning.methods.uniform import Uniform
@@ -35,7 +34,6 @@ _HOME = {
     "methods.fultr": ("FULTR", "FULTRSettings"),
     "methods.guaranteed": ("ProgrammeEstimator",),
     "methods.predict_then_optimize": ("PredictThenOptimize", "PredictThenOptimizeSettings"),
-    "methods.sorted_by_score": ("SortedPolicies",),
     "methods.spofr": ("SPOFR", "SPOFRSettings"),
     "methods.unfair": ("Unfair", "UnfairSettings"),
     "methods.uniform": ("Uniform",),
@@ -69,7 +67,6 @@ __all__ = [
     "ProgressBar",
     "SPOFRSettings",
     "Scorer",
-    "SortedPolicies",
     "StopTraining",
     "TrainingDiverged",
     "TrainingSettings",

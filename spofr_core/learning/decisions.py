@@ -22,16 +22,6 @@ class Decision(Protocol):
         ...
 
 
-class RankingPolicies(Protocol):
-    """Policies of a batch of lists, known through what they do on average."""
-
-    def __len__(self) -> int: ...
-
-    def expectation(self, vector: FloatArray) -> FloatArray:
-        """(N,): expected vector[position] of every item."""
-        ...
-
-
 def prepared(lists: Lists, fairness: Fairness, discount: Discount) -> PreparedLists:
     """The programme of these lists. A list that cannot meet delta gets its smallest feasible one, and is counted."""
     return prepare(

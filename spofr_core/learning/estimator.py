@@ -17,7 +17,7 @@ from spofr_core.data import GroupSpec, RankingDataset
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.checkpoint import Checkpoint
-from spofr_core.learning.decisions import Decision, RankingPolicies
+from spofr_core.learning.decisions import Decision
 from spofr_core.learning.events import Callback, FitReport
 from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, repeats
 from spofr_core.learning.losses.relevance import Loss
@@ -28,6 +28,7 @@ from spofr_core.learning.scorers.scaling import Scaler
 from spofr_core.learning.trainer import Outcome, Stage, Trainer
 from spofr_core.learning.training_settings import TrainingSettings, settings_in_names
 from spofr_core.learning.validation import Penalty, Validator, score_spread
+from spofr_core.policy import RankingPolicies
 from spofr_core.policy.programme import OnInfeasible
 
 FloatArray = NDArray[np.float64]

@@ -89,7 +89,7 @@ def test_folder_is_audited_in_a_stream(tmp_path):
         ([str(HIRING), "--delta", "-1"], "delta is -1"),
         ([str(HIRING), "--delta", "little"], "--delta is 'little'; give a number"),
         ([str(HIRING), "--delta", "female="], "--delta is ''"),
-        ([str(HIRING), "--notion", "parity"], "'exposure', 'merit' or 'gap'"),
+        ([str(HIRING), "--notion", "parity"], "must be one of ['exposure', 'merit', 'gap'], got 'parity'"),
         ([str(HIRING), "--merit", "x", "--notion", "merit"], "write group=number"),
         ([str(HIRING), "--sample", "hiring"], "name one"),
         (["--sample", "movies"], "movies"),
