@@ -162,7 +162,7 @@ class FairnessOptions:
     def merits(self) -> dict[str, float] | None:
         """The merits that were named, for the notion that has some."""
         named = dict(_assignment(text, "--merit") for text in self.merit or ())
-        return named if named and self.notion == "merit" else None
+        return named if named and self._needs_merits else None
 
     @property
     def position_bias(self) -> PositionBias:

@@ -93,7 +93,7 @@ class RunConfig(StrictModel):
     notion, position_bias
         Of the fairness that is asked for and measured.
     merits : dict of group to float, optional
-        For the notion "merit"; without them, those of the training labels.
+        For notions that need them; without them, those of the training labels.
     judged_at : float or dict of group to float, optional
         delta at which a model that cannot be asked for one is reported.
     clicks : int, optional
