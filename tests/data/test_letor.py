@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from typer.testing import CliRunner
 
-from spofr_core.data import Limits, read_dataset, sample_path
+from spofr_core.cli import app
+from spofr_core.data import Limits, preview_table, read_dataset, sample_path
 from spofr_core.data.formats import letor_lines
 from spofr_core.data.formats.letor import LetorTable
 from spofr_core.data.formats.source import open_raw
 from spofr_core.data.formats.tables import to_float
 from spofr_core.data.ids import factorize, to_ids
 from spofr_core.errors import DataError
+from spofr_core.evaluation import audit
+from spofr_core.fairness import Fairness
 
 
 class Lines:
@@ -168,3 +173,63 @@ def test_blocks_join_where_lines_end(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(pieces.features, whole.features)
     assert pieces.item_ids.tolist() == whole.item_ids.tolist()
     assert pieces.query_ids.tolist() == whole.query_ids.tolist()
+
+
+TEXT = b"2 qid:a 1:1 3:5 # d1\n0 qid:a 1:2 3:6 # d2\n1 qid:b 1:1 3:9 # d1\n0 qid:b 1:3 3:7 # d3\n"
+
+
+def test_ranked_by_a_feature_in_python() -> None:
+    data = read_dataset(TEXT, score="3", group="1", group_quantiles=2)
+    assert data.score.tolist() == [5, 6, 9, 7]
+    assert data.relevance.tolist() == [2, 0, 1, 0]
+    assert data.feature_names == ("1", "2", "3")  # ranking by a feature does not take it from the others
+    assert read_dataset(TEXT, rank=3, group=1).score.tolist() == [-5, -6, -9, -7]
+    with pytest.raises(DataError, match=r"no column '4' \(asked for as the score\)"):
+        read_dataset(TEXT, score="4", group="1")
+
+
+def test_ranked_by_a_feature_in_the_shell(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt.gz"
+    path.write_bytes(gzip.compress(TEXT))
+    given = ["audit", str(path), "--score", "3", "--group", "1", "--quantiles", "2", "--json", "-"]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 0, done.output
+    summary = json.loads(done.stdout)
+    direct = audit(read_dataset(path, score="3", group="1", group_quantiles=2), Fairness(delta=0.05)).summary
+    assert summary["queries"] == direct["queries"]
+    assert summary["groups"] == direct["groups"]
+
+
+def test_columns_of_lines_are_columns_like_any_other() -> None:
+    assert read_dataset(TEXT, group=["1", "label"]).group_names == ("1 & 1", "1 & 2", "2 & 0", "3 & 0")
+    assert read_dataset(TEXT, group="1", relevance="3").relevance.tolist() == [5, 6, 9, 7]
+    assert read_dataset(TEXT, group="1", features=["3", "1"]).features[0].tolist() == [5, 1]
+    assert read_dataset(TEXT, group="1", features=["3", "label"]).features[0].tolist() == [5, 2]
+    assert read_dataset(TEXT, group="1", guess=False).item_ids.tolist() == ["d1", "d2", "d1", "d3"]
+
+
+def test_the_matrix_of_the_features_is_not_copied() -> None:
+    table = LetorTable(open_raw(TEXT, Limits()), Limits())
+    assert table.matrix(table.feature_names) is table.matrix(table.feature_names)
+    assert table.matrix(["1", "label"]) is None
+
+
+def test_item_groups_need_an_id_in_every_line() -> None:
+    with pytest.raises(DataError, match="not every line ends with one"):
+        read_dataset(b"1 qid:1 1:5 # a\n0 qid:1 1:6\n", item_groups=b"docid,side\na,left\n")
+
+
+def test_a_preview_has_no_column_for_every_number() -> None:
+    text = b"1 qid:1 5:1 999999:2 # z\n0 qid:1 7:3 # y\n"
+    preview = preview_table(text)
+    assert list(preview.head.columns) == ["label", "qid", "5", "7", "999999", "comment"]
+    assert "Feature numbers go beyond 1,000" in preview.notes[0]
+    assert preview.known == {"query": "qid", "relevance": "label", "item": "comment"}
+    assert read_dataset(text, score="999999", group="6").score.tolist() == [2, 0]
+
+
+def test_a_preview_reads_the_first_lines_only() -> None:
+    text = b"1 qid:x 1:5\n" * 3 + b"broken\n"
+    assert len(preview_table(text, rows=2).head) == 2
+    with pytest.raises(DataError, match="Line 4"):
+        preview_table(text)
