@@ -22,6 +22,7 @@ from spofr_core.experiments import (
     RunRecord,
     RunStore,
     home,
+    pointed_runs,
     private_runs,
     query_results,
     results,
@@ -55,14 +56,24 @@ def sweeps() -> list[Sweep]:
     """Every sweep that this visitor may see: the latest first, the bundled ones last."""
     root = home()
     places: list[tuple[Path, Origin]] = [(private_runs(root, visitor()), "own"), (shared_runs(root), "shared")]
-    found: dict[str, Sweep] = {}
+    pointed = pointed_runs()
+    places += [(place, "shared") for place in pointed]
+    seen: dict[str, Sweep] = {}
     for place, origin in places:
         if (place / "store.json").exists():
             store = RunStore(place, create=False)
-            for each in store.sweeps():
-                sweep = Sweep(store, tuple(each["runs"]), float(each["started"]), origin)
-                found.setdefault(sweep.key, sweep)
-    return sorted(found.values(), key=lambda sweep: -sweep.started) + list(bundled(root))
+            listed = [Sweep(store, tuple(each["runs"]), float(each["started"]), origin) for each in store.sweeps()]
+            listed += _outside_of_sweeps(store, listed) if place in pointed else []
+            for sweep in listed:
+                seen.setdefault(sweep.key, sweep)
+    return sorted(seen.values(), key=lambda sweep: -sweep.started) + list(bundled(root))
+
+
+def _outside_of_sweeps(store: RunStore, listed: list[Sweep]) -> list[Sweep]:
+    """The runs of a store that no sweep of it names, such as unpacked ones, as one more set."""
+    named = {run for sweep in listed for run in sweep.runs}
+    others = tuple(run for run in store.names() if run not in named)
+    return [Sweep(store, others, (store.root / "runs").stat().st_mtime, "shared")] if others else []
 
 
 @st.cache_resource(show_spinner="Unpacking the bundled models")

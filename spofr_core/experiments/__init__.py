@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spofr_core.experiments.progress import SweepBar, SweepState, format_duration, map_with_progress
     from spofr_core.experiments.run_data import DataShelf, load_splits, training_data
     from spofr_core.experiments.runs.execution import run_fairness
-    from spofr_core.experiments.runs.home import home, private_runs, shared_runs, unpacked
+    from spofr_core.experiments.runs.home import RUNS_VARIABLE, home, pointed_runs, private_runs, shared_runs, unpacked
     from spofr_core.experiments.runs.record import RunRecord
     from spofr_core.experiments.runs.result_tables import collect, export_results, query_results, results
     from spofr_core.experiments.runs.run_lock import FileLock, Owner
@@ -41,7 +41,7 @@ _HOME = {
     "runs.result_tables": ("collect", "export_results", "query_results", "results"),
     "runs.execution": ("run_fairness",),
     "sweep_spec": ("DatasetSpec", "RunConfig", "SweepSpec", "format_delta"),
-    "runs.home": ("home", "private_runs", "shared_runs", "unpacked"),
+    "runs.home": ("RUNS_VARIABLE", "home", "pointed_runs", "private_runs", "shared_runs", "unpacked"),
     "runs.store": ("RunStore",),
     "trained_model": ("TrainedModel", "resolve_model", "with_estimates"),
     "sweep": ("SweepOutcome", "missing_runs", "run_sweep"),
@@ -50,6 +50,7 @@ _HOME = {
 __all__ = [
     "FIGURES",
     "RESULT_COLUMNS",
+    "RUNS_VARIABLE",
     "DataShelf",
     "DatasetSpec",
     "Estimate",
@@ -82,6 +83,7 @@ __all__ = [
     "map_with_progress",
     "missing_runs",
     "planned_runs",
+    "pointed_runs",
     "private_runs",
     "query_results",
     "reproduce",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,9 @@ from spofr_core.errors import ConfigError
 def dashboard_command(
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8501,
     headless: Annotated[bool, typer.Option(help="Do not open a browser.")] = False,
+    runs: Annotated[
+        list[Path] | None, typer.Option(help="Show the runs of this directory too; repeat for more.")
+    ] = None,
 ) -> None:
     """Open the dashboard in the browser."""
     page = Path(__file__).resolve().parents[3] / "dashboard" / "app.py"
@@ -22,11 +26,31 @@ def dashboard_command(
         raise ConfigError(f"The dashboard is not at {str(page)!r}: install the project again.")
     command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address", "127.0.0.1"]
     command += ["--server.port", str(port), "--server.headless", str(headless).lower()]
+    environment = {**os.environ, **pointed_at(runs or [])}
     typer.echo(f"The dashboard is on http://127.0.0.1:{port}; Ctrl+C ends it.")
     try:
-        raise typer.Exit(subprocess.call(command, cwd=page.parent.parent))
+        raise typer.Exit(subprocess.call(command, cwd=page.parent.parent, env=environment))
     except KeyboardInterrupt:
         raise typer.Exit(0) from None
+
+
+def pointed_at(folders: list[Path]) -> dict[str, str]:
+    """The setting of the server that makes it show the runs of these folders; nothing where there is none.
+
+    Raises
+    ------
+    ConfigError
+        When there are no runs in one of them.
+    """
+    if not folders:
+        return {}
+    from spofr_core.experiments import RUNS_VARIABLE, RunStore
+
+    # `spofr reproduce` keeps its runs in a folder beside its figures.
+    stores = [
+        below if (below := folder / "runs" / "store.json").exists() else folder / "store.json" for folder in folders
+    ]
+    return {RUNS_VARIABLE: os.pathsep.join(str(RunStore(s.parent, create=False).root.resolve()) for s in stores)}
 
 
 def register(app: typer.Typer) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+RUNS_VARIABLE = "SPOFR_RUNS"
+
 
 def home() -> Path:
     """The directory named in SPOFR_HOME, or .spofr in the user's own."""
@@ -25,3 +27,9 @@ def private_runs(root: Path, visitor: str) -> Path:
 def unpacked(root: Path) -> Path:
     """Bundled runs, unpacked."""
     return root / "bundled"
+
+
+def pointed_runs() -> list[Path]:
+    """Stores besides that of the home which the dashboard shows to everybody: those named in SPOFR_RUNS."""
+    named = os.environ.get(RUNS_VARIABLE, "").split(os.pathsep)
+    return [Path(name).expanduser().resolve() for name in named if name]

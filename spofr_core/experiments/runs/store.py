@@ -99,15 +99,19 @@ class RunStore:
         """Directory of a run."""
         return self._runs / run
 
-    def records(self) -> list[RunRecord]:
-        """Every run that was ever begun here, in the order of their names."""
+    def names(self) -> list[str]:
+        """Names of the runs that were ever begun here, sorted."""
         try:
-            names = sorted(os.listdir(self._runs))  # noqa: PTH208 - names are all that is needed, for thousands
+            names = os.listdir(self._runs)  # noqa: PTH208 - names are all that is needed, for thousands
         except FileNotFoundError:
             return []
-        place = str(self._runs)
-        found = (read_json(Path(f"{place}/{name}/status.json")) for name in names if not name.startswith("."))
-        return [RunRecord(content) for content in found if content is not None]
+        return sorted(name for name in names if not name.startswith("."))
+
+    def records(self) -> list[RunRecord]:
+        """Every run that was ever begun here, in the order of their names."""
+        folder = str(self._runs)
+        contents = (read_json(Path(f"{folder}/{name}/status.json")) for name in self.names())
+        return [RunRecord(content) for content in contents if content is not None]
 
     def get(self, run: str) -> RunRecord | None:
         """One run, or None if it was never begun."""
