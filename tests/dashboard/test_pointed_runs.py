@@ -59,5 +59,5 @@ def test_a_folder_of_a_reproduction_is_the_store_below_it(tmp_path):
 
 def test_a_folder_without_runs_is_refused(tmp_path: Path):
     assert pointed_at([]) == {}
-    with pytest.raises(ConfigError, match="no store.json"):
+    with pytest.raises(ConfigError, match="There are no runs in"):
         pointed_at([tmp_path])

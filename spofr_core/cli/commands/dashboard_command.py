@@ -47,10 +47,8 @@ def pointed_at(folders: list[Path]) -> dict[str, str]:
     from spofr_core.experiments import RUNS_VARIABLE, RunStore
 
     # `spofr reproduce` keeps its runs in a folder beside its figures.
-    stores = [
-        below if (below := folder / "runs" / "store.json").exists() else folder / "store.json" for folder in folders
-    ]
-    return {RUNS_VARIABLE: os.pathsep.join(str(RunStore(s.parent, create=False).root.resolve()) for s in stores)}
+    roots = [folder / "runs" if (folder / "runs" / "store.json").exists() else folder for folder in folders]
+    return {RUNS_VARIABLE: os.pathsep.join(str(RunStore(root, create=False).root.resolve()) for root in roots)}
 
 
 def register(app: typer.Typer) -> None:
