@@ -21,7 +21,7 @@ def group_counts(data: RankingDataset) -> Drawing:
     drawn = bars(
         [sizes[name] for name in names],
         labels,
-        rows["colour"].tolist(),
+        [row.style.colour for row in rows],
         [f" {_counted(data, name)}" for name in names],
     )
     return figure(

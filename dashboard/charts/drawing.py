@@ -10,13 +10,12 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
-from spofr_core.reporting import palette
+from spofr_core.reporting import GroupRow, palette
 
 CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False}
 Trace = dict[str, Any]
@@ -144,12 +143,11 @@ def room(labels: Sequence[str]) -> int:
     return 22 + 7 * max((len(_MARKUP.sub("", label)) for label in labels), default=0)
 
 
-def with_glyphs(rows: pd.DataFrame) -> list[str]:
+def with_glyphs(rows: Sequence[GroupRow]) -> list[str]:
     """Groups (`group_rows`) as an axis names them: the glyph in its colour, then the label as text."""
-    columns = (rows["colour"], rows["glyph"], rows["label"])
     return [
-        f'<span style="color:{colour}">{glyph}</span> {escape(label, quote=False)}'
-        for colour, glyph, label in zip(*columns, strict=True)
+        f'<span style="color:{row.style.colour}">{row.style.glyph}</span> {escape(row.label, quote=False)}'
+        for row in rows
     ]
 
 

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from dashboard.charts.drawing import Drawing, bars, figure, group_axis, note, room, rule, with_glyphs
-from spofr_core.reporting import Audited, bounds_frame, exposure_frame, number, overall_exposure, palette
+from spofr_core.reporting import Audited, bounds_counts, exposure_bars, number, overall_exposure, palette
 
 
 def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     """Mean exposure per item of each group as bars, against the mean over all items."""
-    frame, mean = exposure_frame(summary), overall_exposure(summary)
-    values = frame["exposure"].fillna(0.0).tolist()
-    labels = with_glyphs(frame)
-    words = zip(frame["text"], frame["difference"], strict=True)
-    drawn = bars(values, labels, frame["colour"].tolist(), [f" <b>{text}</b>  {against}" for text, against in words])
+    shown, mean = exposure_bars(summary), overall_exposure(summary)
+    values = [bar.exposure or 0.0 for bar in shown]
+    labels = with_glyphs([bar.row for bar in shown])
+    words = [f" <b>{bar.text}</b>  {bar.difference}" for bar in shown]
+    drawn = bars(values, labels, [bar.row.style.colour for bar in shown], words)
     return figure(
         [drawn],
-        height=90 + 52 * len(frame),
+        height=90 + 52 * len(shown),
         top=30,
         left=room(labels),
         x={"title": "mean exposure per item", "range": [0, max([*values, mean, 1e-9]) * 1.04]},
@@ -32,21 +32,18 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
 
 def bounds_shares(result: Audited) -> Drawing:
     """For each group, the share of judged queries in which its exposure is below, within and above its bounds."""
-    frame = bounds_frame(result)
-    labels = with_glyphs(frame)
-    counts = frame[["below", "within", "above"]]
-    shares = 100 * counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
+    counts = bounds_counts(result)
+    labels = with_glyphs(counts.rows)
+    total = np.maximum(counts.below + counts.within + counts.above, 1)
     parts = (
-        ("below its bounds", "below", palette.WARNING, "/"),
-        ("within", "within", palette.FAINT, ""),
-        ("above its bounds", "above", palette.ACCENT, "\\"),
+        ("below its bounds", counts.below, palette.WARNING, "/"),
+        ("within", counts.within, palette.FAINT, ""),
+        ("above its bounds", counts.above, palette.ACCENT, "\\"),
     )
-    traces = [
-        _part(name, shares[column].to_numpy(), labels, colour, pattern) for name, column, colour, pattern in parts
-    ]
+    traces = [_part(name, 100 * queries / total, labels, colour, pattern) for name, queries, colour, pattern in parts]
     return figure(
         traces,
-        height=120 + 46 * len(frame),
+        height=120 + 46 * len(labels),
         top=34,
         left=room(labels),
         legend=True,

@@ -20,7 +20,7 @@ from spofr_core.reporting import (
     number,
     palette,
     percent,
-    policy_bounds_frame,
+    policy_bounds_rows,
     position_frame,
     sampled_frame,
 )
@@ -125,18 +125,17 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
 
 def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], all_groups: Sequence[str]) -> Drawing:
     """Mean exposure of each group against its bounds: sorted by score, and under each of the given policies."""
-    frame = policy_bounds_frame(compared, sorted_exposure)
-    names = [name for name in all_groups if name in set(frame["group"])]
+    bounds = {(row["delta"], row["group"]): row for row in policy_bounds_rows(compared, sorted_exposure)}
+    names = [name for name in all_groups if name in compared[0][1].group_exposure]
     labels = dict(zip(names, with_glyphs(group_rows(names, all_groups)), strict=True))
     styles = group_styles(all_groups)
     traces: list[Trace] = []
     rows = []
     for title, _ in compared:
-        mine = frame[frame["delta"] == title].set_index("group").loc[names]
-        for name, numbers in mine.to_dict("index").items():
+        for name in names:
             row = labels[name] if len(compared) == 1 else f"{labels[name]}, {title}"
             rows.append(row)
-            traces += _row(row, numbers, styles[name], in_legend=not traces)
+            traces += _row(row, bounds[title, name], styles[name], in_legend=not traces)
     return figure(
         traces,
         height=110 + 46 * len(rows),

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dashboard.charts.drawing import Drawing, Trace, figure, note, rule
-from spofr_core.reporting import MOST_STEPS, Audited, mark_at, palette, share_frame
+from spofr_core.reporting import MOST_STEPS, Audited, mark_at, palette, share_steps
 
 
 def share_curve(result: Audited, delta: float) -> Drawing:
     """Share of judged queries that hold delta, against delta, with its 95 % band and the chosen delta marked."""
     steps = result.fair_share()
     largest = result.summary["range"]["largest"]
-    frame, mark = share_frame(steps, largest), mark_at(steps, delta)
+    drawn, mark = share_steps(steps, largest), mark_at(steps, delta)
     right = max(largest, delta, 1e-9) * 1.02
-    percents = {name: 100 * frame[name].to_numpy() for name in ("share", "lower", "upper")}
-    line: Trace = {"type": "scatter", "mode": "lines", "x": frame["delta"].to_numpy()}
+    line: Trace = {"type": "scatter", "mode": "lines", "x": drawn.delta}
     edge: Trace = {**line, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
     curve: Trace = {
         **line,
-        "y": percents["share"],
+        "y": 100 * drawn.share,
         "line": {"width": 2, "shape": "hv", "color": palette.ACCENT},
         "hovertemplate": "delta %{x:.3f}: %{y:.1f} % hold it<extra></extra>",
     }
@@ -30,8 +29,8 @@ def share_curve(result: Audited, delta: float) -> Drawing:
         "hoverinfo": "skip",
     }
     band: list[Trace] = [
-        {**edge, "y": percents["upper"]},
-        {**edge, "y": percents["lower"], "fill": "tonexty", "fillcolor": palette.BAND},
+        {**edge, "y": 100 * drawn.upper},
+        {**edge, "y": 100 * drawn.lower, "fill": "tonexty", "fillcolor": palette.BAND},
     ]
     return figure(
         [*band, curve, chosen],

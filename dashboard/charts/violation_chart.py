@@ -7,41 +7,40 @@ from typing import Any
 import numpy as np
 
 from dashboard.charts.drawing import Drawing, Trace, axis, band, figure, rule, with_glyphs
-from spofr_core.reporting import Audited, violation_frame
+from spofr_core.reporting import Audited, violations_by_group
 
 
 def violation_histograms(result: Audited, delta: float) -> Drawing:
     """One histogram per group of its signed violation over the judged queries; -delta..delta is shaded."""
-    groups = [part for _, part in violation_frame(result, delta).groupby("group", sort=False)]
-    labels = [with_glyphs(part.iloc[:1])[0] for part in groups]
-    edges = np.append(groups[0]["low"].to_numpy(), groups[0]["high"].iloc[-1]) if groups else np.array([-1.0, 1.0])
-    reach, width = edges[-1], edges[1] - edges[0]
+    bins = violations_by_group(result, delta)
+    labels = with_glyphs(bins.rows)
+    reach, width = float(bins.edges[-1]), bins.edges[1] - bins.edges[0]
     # One outline through the middles of all bins and of an empty one at either end: many bars are slow to draw.
-    middles = np.linspace(-reach - width / 2, reach + width / 2, len(edges) + 1)
+    middles = np.linspace(-reach - width / 2, reach + width / 2, len(bins.edges) + 1)
     traces: list[Trace] = []
     rows: list[dict[str, Any]] = []
-    for row, (part, label) in enumerate(zip(groups, labels, strict=True)):
+    for row, (group, label, queries) in enumerate(zip(bins.rows, labels, bins.queries, strict=True)):
         suffix = "" if row == 0 else str(row + 1)
         traces.append(
             {
                 "type": "scatter",
                 "mode": "lines",
                 "x": middles,
-                "y": np.pad(part["queries"].to_numpy(), 1),
+                "y": np.pad(queries, 1),
                 "yaxis": f"y{suffix}",
                 "fill": "tozeroy",
-                "fillcolor": part["colour"].iloc[0],
+                "fillcolor": group.style.colour,
                 "line": {"width": 0, "shape": "hvh"},
                 "hovertemplate": f"{label}<br>violation about %{{x:.3f}}: %{{y}} queries<extra></extra>",
             }
         )
-        rows.append({"domain": _row(row, len(groups)), "nticks": 3, "rangemode": "tozero"})
+        rows.append({"domain": _row(row, len(labels)), "nticks": 3, "rangemode": "tozero"})
     lowest = f"y{len(rows)}" if len(rows) > 1 else "y"
     return figure(
         traces,
         height=110 + 90 * max(len(rows), 1),
         hovermode="x",
-        x={"title": "signed violation", "range": [-float(reach), float(reach)], "anchor": lowest},
+        x={"title": "signed violation", "range": [-reach, reach], "anchor": lowest},
         y=rows[0] if rows else None,
         shapes=[band(-delta, delta), rule(0.0, width=1)],
         notes=[_named(label, row["domain"][1]) for label, row in zip(labels, rows, strict=True)],

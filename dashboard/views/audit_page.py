@@ -21,7 +21,7 @@ from dashboard.widgets.sidebar import delta_slider
 from spofr_core.evaluation import TOLERANCE, AuditResult
 from spofr_core.reporting import (
     MOST_STEPS,
-    bounds_frame,
+    bounds_counts,
     caveats,
     counted,
     delta_text,
@@ -124,7 +124,7 @@ def _outside(result: AuditResult) -> None:
         bounds_shares(result),
         "Which groups are outside their bounds",
         "Share of judged queries in which each group's exposure is below, within and above its bounds.",
-        table=lambda: bounds_frame(result, every_group=True)[["group", "below", "within", "above"]],
+        table=lambda: bounds_counts(result, every_group=True).frame(),
         headed=False,
         note="The bounds are those that delta sets for each query.",
     )

@@ -32,7 +32,7 @@ from spofr_core.reporting import (
     name_text,
     number,
     percent,
-    policy_bounds_frame,
+    policy_bounds_rows,
     position_frame,
     sampled_frame,
 )
@@ -195,7 +195,7 @@ def _exposure(source: Loaded, result: AuditResult, place: int, compared: list[tu
         exposure_in_bounds(compared, now, source.data.group_names),
         "Exposure against its bounds",
         "Mean exposure of each group, sorted by score and under the policy, against the interval that delta allows.",
-        table=lambda: policy_bounds_frame(compared, now),
+        table=lambda: pd.DataFrame(policy_bounds_rows(compared, now)),
     )
 
 

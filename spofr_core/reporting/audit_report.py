@@ -11,12 +11,12 @@ from markupsafe import Markup
 
 from spofr_core.reporting.chart_frames import (
     Audited,
-    exposure_frame,
+    exposure_bars,
     groups_left_out,
     mark_at,
     overall_exposure,
-    share_frame,
-    violation_frame,
+    share_steps,
+    violations_by_group,
 )
 from spofr_core.reporting.group_styles import group_styles
 from spofr_core.reporting.page_templates import page_from
@@ -106,7 +106,7 @@ def _exposure(report: Report) -> Content:
     summary = report.summary
     return Content(
         caption=_drawn("Mean exposure per item, over all lists; the line is the mean of all items.", summary),
-        svg=exposure_chart(exposure_frame(summary), overall_exposure(summary)),
+        svg=exposure_chart(exposure_bars(summary), overall_exposure(summary)),
     )
 
 
@@ -118,7 +118,7 @@ def _share(report: Report) -> Content | None:
     mark = None if delta is None else mark_at(steps, delta)
     return Content(
         caption="Each step is a query; the dot is the delta asked for. Band: 95 % Wilson interval.",
-        svg=share_chart(share_frame(steps, summary["range"]["largest"]), mark),
+        svg=share_chart(share_steps(steps, summary["range"]["largest"]), mark),
     )
 
 
@@ -129,7 +129,7 @@ def _violations(report: Report) -> Content | None:
     delta = _one_delta(summary)
     return Content(
         caption=_drawn("Each group's signed violation over the queries; shaded: within delta.", summary),
-        svg=violation_chart(violation_frame(report.result, delta), delta),
+        svg=violation_chart(violations_by_group(report.result, delta), delta),
     )
 
 

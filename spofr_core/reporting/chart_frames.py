@@ -1,6 +1,7 @@
-"""The numbers behind the charts of an audit, computed once: page and report draw these frames, and tables show them.
+"""The numbers behind the charts of an audit, computed once: page and report draw them, and tables show them.
 
-Every frame by group has the columns of `group_rows` first: the group, its label along an axis, and its style.
+They are plain columns: a DataFrame of them would take longer to build than the chart, and delta moves the charts again
+and again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.reporting.group_styles import group_styles
+from spofr_core.reporting.group_styles import GroupStyle, group_styles
 from spofr_core.reporting.words import name_text, number, percent
 
 FloatArray = NDArray[np.float64]
@@ -93,19 +94,19 @@ def group_labels(names: Sequence[str]) -> list[str]:
     return [f"{label} ({place})" if label in repeated else label for place, label in enumerate(labels, start=1)]
 
 
-def group_rows(names: Sequence[str], all_names: Sequence[str]) -> pd.DataFrame:
-    """A row per group: group, label, colour, marker, glyph; the style goes by the place among all groups."""
+@dataclass(frozen=True)
+class GroupRow:
+    """A group in a chart: its label along an axis, and its style."""
+
+    group: str
+    label: str
+    style: GroupStyle
+
+
+def group_rows(names: Sequence[str], all_names: Sequence[str]) -> list[GroupRow]:
+    """A row per group; its style goes by its place among all groups."""
     styles = group_styles(all_names)
-    return pd.DataFrame(
-        {
-            "group": list(names),
-            "label": group_labels(names),
-            "colour": [styles[name].colour for name in names],
-            "marker": [styles[name].marker for name in names],
-            "glyph": [styles[name].glyph for name in names],
-        },
-        dtype=object,
-    )
+    return [GroupRow(name, label, styles[name]) for name, label in zip(names, group_labels(names), strict=True)]
 
 
 def overall_exposure(summary: Mapping[str, Any]) -> float:
@@ -121,20 +122,29 @@ def against(value: float, mean: float) -> str:
     return "at the mean" if change == 0 else f"{abs(change)} % {'above' if change > 0 else 'below'}"
 
 
-def exposure_frame(summary: Mapping[str, Any]) -> pd.DataFrame:
-    """Mean exposure per item of each group; `text` is its value, `difference` how far it is from the mean in words.
+@dataclass(frozen=True)
+class ExposureBar:
+    """Mean exposure per item of a group, its value as text, and in words how far it is from the mean.
 
-    A group without items has an exposure of NaN.
+    A group without items has an exposure of None.
     """
+
+    row: GroupRow
+    exposure: float | None
+    text: str
+    difference: str
+
+
+def exposure_bars(summary: Mapping[str, Any]) -> list[ExposureBar]:
+    """A bar for each group that a chart shows."""
     names = shown_groups(summary)
     mean = overall_exposure(summary)
-    values = [summary["groups"][name]["exposure_mean"] for name in names]
-    rows = group_rows(names, list(summary["groups"]))
-    return rows.assign(
-        exposure=np.array([np.nan if value is None else value for value in values], dtype=np.float64),
-        text=["" if value is None else number(value) for value in values],
-        difference=["no items" if value is None else against(value, mean) for value in values],
-    )
+    bars = []
+    for row in group_rows(names, list(summary["groups"])):
+        value = summary["groups"][row.group]["exposure_mean"]
+        words = ("", "no items") if value is None else (number(value), against(value, mean))
+        bars.append(ExposureBar(row, value, *words))
+    return bars
 
 
 @dataclass(frozen=True)
@@ -156,8 +166,18 @@ def mark_at(steps: pd.DataFrame, delta: float) -> Mark:
     return Mark(delta, float(steps["share"].iloc[reached - 1]) if reached else 0.0)
 
 
-def share_frame(steps: pd.DataFrame, largest: float) -> pd.DataFrame:
-    """Share of queries that hold delta with its band, from (0, 0) to beyond the largest delta that matters.
+@dataclass(frozen=True, eq=False)
+class ShareSteps:
+    """Share of queries that hold delta, with its band: columns of equal length."""
+
+    delta: FloatArray
+    share: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+def share_steps(steps: pd.DataFrame, largest: float) -> ShareSteps:
+    """The curve from (0, 0) to beyond the largest delta that matters, thinned to what can be seen.
 
     Parameters
     ----------
@@ -166,28 +186,36 @@ def share_frame(steps: pd.DataFrame, largest: float) -> pd.DataFrame:
     largest : float
         The delta above which nothing is forbidden.
     """
-    kept = thinned(steps)
-    deltas = kept["delta"].to_numpy()
+    kept = thinned(len(steps))
+    deltas = steps["delta"].to_numpy()[kept]
     last = max(largest, float(deltas.max(initial=0.0)), _ROUNDING) * 1.02
-    ends = [last] if len(deltas) else []
 
     def column(name: str) -> FloatArray:
-        values = kept[name].to_numpy()
+        values = steps[name].to_numpy()[kept]
         return np.concatenate([[0.0], values, values[-1:]])
 
-    drawn = {name: column(name) for name in ("share", "lower", "upper")}
-    return pd.DataFrame({"delta": np.concatenate([[0.0], deltas, ends]), **drawn})
+    ends = [last] if len(deltas) else []
+    return ShareSteps(np.concatenate([[0.0], deltas, ends]), column("share"), column("lower"), column("upper"))
 
 
-def thinned(steps: pd.DataFrame, most: int = MOST_STEPS) -> pd.DataFrame:
-    """At most `most` rows of a curve, its first and last among them; more would be finer than a screen or print."""
-    if len(steps) <= most:
-        return steps
-    return steps.iloc[np.unique(np.linspace(0, len(steps) - 1, most).round().astype(np.int64))]
+def thinned(length: int, most: int = MOST_STEPS) -> NDArray[np.int64]:
+    """Which of this many steps to draw, the first and the last among them; more would be finer than a screen."""
+    if length <= most:
+        return np.arange(length)
+    return np.unique(np.linspace(0, length - 1, most).round().astype(np.int64))
 
 
-def violation_frame(result: Audited, delta: float | None) -> pd.DataFrame:
-    """Histogram over the judged queries of each group's signed violation; see `violation_bins`."""
+@dataclass(frozen=True, eq=False)
+class ViolationBins:
+    """Histograms over the judged queries of each group's signed violation, `queries` (G, bins) between `edges`."""
+
+    rows: list[GroupRow]
+    edges: FloatArray
+    queries: NDArray[np.int64]
+
+
+def violations_by_group(result: Audited, delta: float | None) -> ViolationBins:
+    """The histograms of an audit; their bins cover delta."""
     summary, table = result.summary, result.table
     names = shown_groups(summary)
     signed = np.where(table.applicable[:, None], table.violation, np.nan)
@@ -195,29 +223,31 @@ def violation_frame(result: Audited, delta: float | None) -> pd.DataFrame:
     return violation_bins(group_rows(names, list(summary["groups"])), signed[:, places], delta)
 
 
-def violation_bins(groups: pd.DataFrame, signed: FloatArray, delta: float | None) -> pd.DataFrame:
-    """A row per group and bin: `low`, `high`, `queries`; the bins are the same for all groups and cover delta.
-
-    Parameters
-    ----------
-    groups : DataFrame
-        Of `group_rows`.
-    signed : array (Q, G)
-        NaN where a query does not count.
-    """
+def violation_bins(rows: list[GroupRow], signed: FloatArray, delta: float | None) -> ViolationBins:
+    """Histograms of the columns of `signed` (Q, G), in the same bins; NaN where a query does not count."""
     reach = max(float(np.nanmax(np.abs(signed), initial=0.0)), delta or 0.0, 1e-6) * 1.04
     edges = np.linspace(-reach, reach, BINS + 1)
     counts = [np.histogram(column[np.isfinite(column)], bins=edges)[0] for column in signed.T]
-    rows = groups.loc[groups.index.repeat(BINS)].reset_index(drop=True)
-    return rows.assign(
-        low=np.tile(edges[:-1], len(groups)),
-        high=np.tile(edges[1:], len(groups)),
-        queries=np.concatenate(counts) if counts else np.zeros(0, dtype=np.int64),
-    )
+    return ViolationBins(rows, edges, np.array(counts, dtype=np.int64).reshape(len(rows), BINS))
 
 
-def bounds_frame(result: Audited, *, every_group: bool = False) -> pd.DataFrame:
-    """In how many judged queries each group's exposure is `below`, `within` and `above` its bounds."""
+@dataclass(frozen=True, eq=False)
+class BoundsCounts:
+    """In how many judged queries each group's exposure is below, within and above its bounds."""
+
+    rows: list[GroupRow]
+    below: NDArray[np.int64]
+    within: NDArray[np.int64]
+    above: NDArray[np.int64]
+
+    def frame(self) -> pd.DataFrame:
+        """The counts as a table."""
+        counts = {"below": self.below, "within": self.within, "above": self.above}
+        return pd.DataFrame({"group": [row.group for row in self.rows], **counts})
+
+
+def bounds_counts(result: Audited, *, every_group: bool = False) -> BoundsCounts:
+    """The counts of an audit, of the groups that a chart shows or of all."""
     summary, table = result.summary, result.table
     names = list(summary["groups"]) if every_group else shown_groups(summary)
     places = [table.group_names.index(name) for name in names]
@@ -225,5 +255,6 @@ def bounds_frame(result: Audited, *, every_group: bool = False) -> pd.DataFrame:
     outside = counted & ~table.holds
     with np.errstate(invalid="ignore"):
         below, above = outside & (table.violation < 0), outside & (table.violation > 0)
-    sums = {"below": below.sum(axis=0), "within": (counted & ~below & ~above).sum(axis=0), "above": above.sum(axis=0)}
-    return group_rows(names, list(summary["groups"])).assign(**{name: sum_[places] for name, sum_ in sums.items()})
+    under, over = below.sum(axis=0), above.sum(axis=0)
+    within = counted.sum(axis=0) - under - over
+    return BoundsCounts(group_rows(names, list(summary["groups"])), under[places], within[places], over[places])

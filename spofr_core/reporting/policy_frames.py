@@ -40,7 +40,7 @@ def position_frame(policy: Policy, most: int) -> pd.DataFrame:
     return frame
 
 
-def policy_bounds_frame(compared: Sequence[tuple[str, Policy]], sorted_now: Mapping[str, float]) -> pd.DataFrame:
+def policy_bounds_rows(compared: Sequence[tuple[str, Policy]], sorted_now: Mapping[str, float]) -> list[dict[str, Any]]:
     """For each policy and group: the exposure that delta allows, that of the sort by score, and that of the policy.
 
     Parameters
@@ -50,7 +50,7 @@ def policy_bounds_frame(compared: Sequence[tuple[str, Policy]], sorted_now: Mapp
     sorted_now : mapping of str to float
         Exposure of each group when the query is sorted by score.
     """
-    rows = [
+    return [
         {
             "delta": title,
             "group": name,
@@ -64,7 +64,6 @@ def policy_bounds_frame(compared: Sequence[tuple[str, Policy]], sorted_now: Mapp
         for title, policy in compared
         for name in policy.group_exposure
     ]
-    return pd.DataFrame(rows)
 
 
 def sampled_frame(

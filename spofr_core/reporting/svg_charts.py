@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
-import pandas as pd
-
-from spofr_core.reporting.chart_frames import Mark
+from spofr_core.reporting.chart_frames import ExposureBar, GroupRow, Mark, ShareSteps, ViolationBins
 from spofr_core.reporting.words import name_text, number
 
 WIDTH = 720
@@ -45,39 +42,40 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, last + 1)]
 
 
-def exposure_chart(frame: pd.DataFrame, mean: float) -> str:
-    """Mean exposure per item of each group (`exposure_frame`) as a bar, against the mean over all items."""
+def exposure_chart(bars: Sequence[ExposureBar], mean: float) -> str:
+    """Mean exposure per item of each group (`exposure_bars`), against the mean over all items."""
     left, row, top = 170, 34, 26
-    x = Scale(0.0, max([*frame["exposure"].dropna(), mean, 1e-12]) * 1.02, left, WIDTH - 150)
-    height = top + row * len(frame) + 12
+    x = Scale(0.0, max([*(bar.exposure or 0.0 for bar in bars), mean, 1e-12]) * 1.02, left, WIDTH - 150)
+    height = top + row * len(bars) + 12
     parts = []
-    for place, group in enumerate(frame.to_dict("records")):
-        y, value = top + row * place + row / 2, group["exposure"]
-        parts += _named(group, y)
-        if math.isnan(value):
-            parts.append(_text(left + 6, y + 4, group["difference"], css="quiet"))
+    for place, bar in enumerate(bars):
+        y = top + row * place + row / 2
+        parts += _named(bar.row, y)
+        if bar.exposure is None:
+            parts.append(_text(left + 6, y + 4, bar.difference, css="quiet"))
             continue
-        parts.append(_rect(left, y - 9, max(x(value) - left, 1), 18, f'fill="{group["colour"]}"'))
-        parts.append(_text(max(x(value), x(mean)) + 8, y + 4, f"{group['text']} · {group['difference']}"))
+        end = x(bar.exposure)
+        parts.append(_rect(left, y - 9, max(end - left, 1), 18, f'fill="{bar.row.style.colour}"'))
+        parts.append(_text(max(end, x(mean)) + 8, y + 4, f"{bar.text} · {bar.difference}"))
     line = x(mean)
     parts.append(f'<line class="rule" x1="{line:.1f}" x2="{line:.1f}" y1="{top - 4}" y2="{height - 8}"/>')
     parts.append(_text(line, 14, f"all items {number(mean)}", anchor="middle", css="quiet"))
-    described = "; ".join(
-        f"{name_text(name)} {text or '-'}" for name, text in zip(frame["group"], frame["text"], strict=True)
-    )
+    described = "; ".join(f"{name_text(bar.row.group)} {bar.text or '-'}" for bar in bars)
     return _svg(height, f"Mean exposure per item. All items {number(mean)}; {described}", parts)
 
 
-def share_chart(frame: pd.DataFrame, mark: Mark | None) -> str:
-    """Share of queries that hold delta (`share_frame`) as a step function of delta, with the chosen delta marked."""
+def share_chart(steps: ShareSteps, mark: Mark | None) -> str:
+    """Share of queries that hold delta (`share_steps`) as a step function of delta, with the chosen delta marked."""
     height, left, bottom = 280, 52, 44
-    deltas = frame["delta"].tolist()
+    deltas = steps.delta.tolist()
     x = Scale(0.0, max(deltas[-1], mark.delta if mark else 0.0), left, WIDTH - 20)
     y = Scale(0.0, 1.0, height - bottom, 18)
     parts = _grid(x, y, height - bottom)
-    edges = [[(x(delta), y(share)) for delta, share in zip(deltas, frame[name], strict=True)] for name in _BAND]
-    parts.append(f'<path class="band" d="{_steps(edges[0])}L{_back(edges[1])}Z"/>')
-    line = [(x(delta), y(share)) for delta, share in zip(deltas, frame["share"], strict=True)]
+    line, upper, lower = (
+        [(x(delta), y(share)) for delta, share in zip(deltas, shares.tolist(), strict=True)]
+        for shares in (steps.share, steps.upper, steps.lower)
+    )
+    parts.append(f'<path class="band" d="{_steps(upper)}L{_back(lower)}Z"/>')
     parts.append(f'<path class="curve" d="{_steps(line)}H{x.end:.1f}"/>')
     if mark is not None:
         at = x(mark.delta)
@@ -89,9 +87,6 @@ def share_chart(frame: pd.DataFrame, mark: Mark | None) -> str:
     parts.append(_text((left + WIDTH) / 2, height - 6, "delta", anchor="middle", css="quiet"))
     held = f"At {mark.label}. " if mark else ""
     return _svg(height, f"Share of queries that hold delta, against delta. {held}", parts)
-
-
-_BAND = ("upper", "lower")
 
 
 def _steps(points: list[tuple[float, float]]) -> str:
@@ -106,26 +101,27 @@ def _back(points: list[tuple[float, float]]) -> str:
     return f"{x:.1f},{y:.1f}" + "".join(f"V{y:.1f}H{x:.1f}" for x, y in reversed(points[:-1]))
 
 
-def violation_chart(frame: pd.DataFrame, delta: float | None) -> str:
-    """Signed violations of each group over queries (`violation_frame`) as density bars, with -delta..delta shaded."""
+def violation_chart(bins: ViolationBins, delta: float | None) -> str:
+    """Signed violations of each group over queries (`violations_by_group`) as bars, with -delta..delta shaded."""
     left, row, top, bottom = 170, 58, 8, 40
-    reach = float(frame["high"].max()) if len(frame) else 1.0
+    reach = float(bins.edges[-1])
     x = Scale(-reach, reach, left, WIDTH - 20)
-    groups = [part for _, part in frame.groupby("group", sort=False)]
-    height = top + row * len(groups) + bottom
+    height = top + row * len(bins.rows) + bottom
     floor = height - bottom
     parts = []
     if delta is not None:
         parts.append(_rect(x(-delta), top, max(x(delta) - x(-delta), 1), floor - top, 'class="band"'))
     for tick in ticks(-reach, reach, 6):
         parts.append(_text(x(tick), floor + 16, number(tick), anchor="middle", css="quiet"))
-    for place, bins in enumerate(groups):
+    edges = [x(float(edge)) for edge in bins.edges]
+    for place, (group, queries) in enumerate(zip(bins.rows, bins.queries.tolist(), strict=True)):
         base = top + row * (place + 1)
-        tallest = max(int(bins["queries"].max()), 1)
-        for low, high, queries in bins.loc[bins["queries"] > 0, ["low", "high", "queries"]].itertuples(index=False):
-            tall = (row - 12) * queries / tallest
-            parts.append(_rect(x(low), base - tall, x(high) - x(low) - 0.6, tall, f'fill="{bins["colour"].iloc[0]}"'))
-        parts += _named(bins.iloc[0].to_dict(), base - 16)
+        tallest = max(max(queries), 1)
+        for low, high, count in zip(edges, edges[1:], queries, strict=False):
+            if count:
+                tall = (row - 12) * count / tallest
+                parts.append(_rect(low, base - tall, high - low - 0.6, tall, f'fill="{group.style.colour}"'))
+        parts += _named(group, base - 16)
         parts.append(f'<line class="axis" x1="{left}" x2="{WIDTH - 20}" y1="{base}" y2="{base}"/>')
     parts.append(f'<line class="rule" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="{top}" y2="{floor}"/>')
     caption = "signed violation: below 0 the group gets less than its due, above 0 more"
@@ -168,10 +164,10 @@ def _outline(shape: str) -> list[tuple[float, float]]:
     return [(r * math.cos(a), r * math.sin(a)) for r, a in zip(radii, angles, strict=True)]
 
 
-def _named(group: Mapping[Any, Any], y: float) -> list[str]:
+def _named(row: GroupRow, y: float) -> list[str]:
     """Marker and label of a group at the left of its row; pointing at it shows the whole name."""
-    name = _text(MARGIN + 14, y + 4, group["label"], title=str(group["group"]))
-    return [marker(group["marker"], MARGIN, y, group["colour"]), name]
+    name = _text(MARGIN + 14, y + 4, row.label, title=str(row.group))
+    return [marker(row.style.marker, MARGIN, y, row.style.colour), name]
 
 
 def _grid(x: Scale, y: Scale, floor: float) -> list[str]:

@@ -12,13 +12,13 @@ from dashboard.charts import bounds_shares, exposure_by_group, share_curve, viol
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
 from spofr_core.reporting import (
-    bounds_frame,
-    exposure_frame,
+    bounds_counts,
+    exposure_bars,
     groups_left_out,
     mark_at,
     overall_exposure,
-    share_frame,
-    violation_frame,
+    share_steps,
+    violations_by_group,
 )
 from spofr_core.reporting.svg_charts import exposure_chart, share_chart, violation_chart
 from tests.evaluation.lists import dataset, random_dataset
@@ -48,7 +48,7 @@ def rects(svg: str) -> list[tuple[str, float, float, float]]:
 
 def test_exposure_is_the_same_on_page_and_in_the_report(result):
     summary = result.summary
-    svg = exposure_chart(exposure_frame(summary), overall_exposure(summary))
+    svg = exposure_chart(exposure_bars(summary), overall_exposure(summary))
     page = exposure_by_group(summary).spec
     bar = page["data"][0]
     *rows, mean = words(svg)
@@ -63,7 +63,7 @@ def test_exposure_is_the_same_on_page_and_in_the_report(result):
 
 def test_the_curve_of_shares_is_the_same_on_page_and_in_the_report(result):
     steps = result.fair_share()
-    svg = share_chart(share_frame(steps, result.summary["range"]["largest"]), mark_at(steps, DELTA))
+    svg = share_chart(share_steps(steps, result.summary["range"]["largest"]), mark_at(steps, DELTA))
     page = share_curve(result, DELTA).spec
     assert plain(page["layout"]["annotations"][0]["text"]) in words(svg)
     curve = re.search(r'class="curve" d="M([\d.]+),([\d.]+)(.*)H[\d.]+"', svg)
@@ -75,7 +75,7 @@ def test_the_curve_of_shares_is_the_same_on_page_and_in_the_report(result):
 
 
 def test_histograms_are_the_same_on_page_and_in_the_report(result):
-    svg = violation_chart(violation_frame(result, DELTA), DELTA)
+    svg = violation_chart(violations_by_group(result, DELTA), DELTA)
     page = violation_histograms(result, DELTA).spec
     labels = [plain(note["text"]) for note in page["layout"]["annotations"]]
     assert [word for word in words(svg) if word in labels] == labels
@@ -86,7 +86,7 @@ def test_histograms_are_the_same_on_page_and_in_the_report(result):
 
 
 def test_the_table_of_bounds_has_the_counts_that_the_chart_shows(result):
-    frame = bounds_frame(result, every_group=True)
+    frame = bounds_counts(result, every_group=True).frame()
     counts = frame[["below", "within", "above"]]
     for trace, column in zip(bounds_shares(result).spec["data"], counts, strict=True):
         assert trace["x"] == pytest.approx(100 * counts[column] / counts.sum(axis=1))
@@ -98,7 +98,7 @@ def test_many_groups_are_the_same_few_in_both_and_that_is_said():
     names = tuple(f"g{k:02d}" for k in range(30))
     rng = np.random.default_rng(3)
     many = audit(dataset([rng.random(30) for _ in range(20)], [names] * 20, names=names), Fairness(delta=DELTA))
-    svg = exposure_chart(exposure_frame(many.summary), overall_exposure(many.summary))
+    svg = exposure_chart(exposure_bars(many.summary), overall_exposure(many.summary))
     shown = [plain(label)[-3:] for label in exposure_by_group(many.summary).spec["data"][0]["y"]]
     assert [word for word in words(svg) if word in names] == shown
     assert groups_left_out(many.summary).startswith("Drawn: the 12 of 30 groups")
@@ -108,4 +108,4 @@ def test_many_groups_are_the_same_few_in_both_and_that_is_said():
 def test_groups_whose_short_names_are_equal_are_told_apart():
     long = ("x" * 30 + "a", "x" * 30 + "b")
     found = audit(dataset([[3.0, 2.0]], [long], names=long), Fairness(delta=DELTA))
-    assert len(set(exposure_frame(found.summary)["label"])) == 2
+    assert len({bar.row.label for bar in exposure_bars(found.summary)}) == 2
