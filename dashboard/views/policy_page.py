@@ -134,7 +134,7 @@ def price_sentence(policy: Policy) -> str:
     price = policy.delta_price
     if price <= 1e-12:
         return "Fairness is free here: the best ranking by score already holds delta."
-    best = _gain(policy)
+    best = gain_of_sorting(policy)
     step = 0.01
     if policy.scores.min() >= 0 and policy.utility > 0:
         bought = f"{percent(price * step / policy.utility, 2)} of the DCG that the scores promise"
@@ -145,12 +145,10 @@ def price_sentence(policy: Policy) -> str:
     return f"Relaxing delta by 0.01 here buys {bought}; what binds is the exposure of {who}."
 
 
-def _gain(policy: Policy) -> float:
+def gain_of_sorting(policy: Policy) -> float:
     """Utility of the sort by score minus that of a random order; it does not depend on the zero of the scores."""
-    weights = np.sort(policy.discounted)[::-1] if len(policy.probabilities) == 1 else None
-    n = len(policy.scores)
-    discount = 1 / np.log2(np.arange(2, n + 2)) if weights is None else weights
-    return float(np.sort(policy.scores)[::-1] @ discount - policy.scores.mean() * discount.sum()) or 1.0
+    worth = policy.discount.vector(len(policy.scores))
+    return float(np.sort(policy.scores)[::-1] @ worth - policy.scores.mean() * worth.sum()) or 1.0
 
 
 def _other_delta(source: Loaded) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dashboard.views.policy_page import gain_of_sorting
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
 from spofr_core.policy import PERIODS, fair_policy, sampled_violations
@@ -46,3 +47,12 @@ def test_beyond_counts_what_exceeds_delta():
     sampled = sampled_violations(policy, fairness, 1)
     assert sampled.beyond(1.0) == 0
     assert sampled.beyond(0.03) == pytest.approx(policy.probabilities[sampled.values > 0.03].sum())
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0])
+def test_the_gain_of_sorting_is_in_the_discount_of_the_policy(delta):
+    """One ranking or several: the discount is the policy's own, not a guess."""
+    policy = fair_policy(SCORES, GROUPS, Fairness(delta=delta), discount=[1.0, 0.3, 0.2, 0.1, 0.0])
+    assert (len(policy.probabilities) == 1) == (delta == 1.0)
+    sort = 0.9 + 0.8 * 0.3 + 0.7 * 0.2 + 0.2 * 0.1
+    assert gain_of_sorting(policy) == pytest.approx(sort - np.mean(SCORES) * 1.6)

@@ -25,6 +25,7 @@ from spofr_core.policy import (
     utility_curve,
     verify,
 )
+from tests.evaluation.lists import dataset
 from tests.policy.lists import Case, cases
 from tests.policy.reference import reference_optimum
 
@@ -448,3 +449,24 @@ def test_an_infeasible_query_is_named_as_it_was_given() -> None:
     with pytest.raises(InfeasibleFairness, match="query 'q7'") as caught:
         fair_policies([1.0, 2.0, 3.0], ["a", "b", "a"], [0, 3], fairness, query_ids=np.array(["q7"]))
     assert type(caught.value.query) is str
+
+
+def test_fair_policies_of_a_dataset_are_those_of_its_arrays() -> None:
+    data = dataset([[3.0, 2.0, 1.0], [1.0, 2.0]], ["aab", "ab"])
+    fairness = Fairness(delta=0.01)
+    flat = fair_policies(data.score, data.groups, data.offsets, fairness, group_names=data.group_names)
+    assert np.array_equal(fair_policies(data, fairness).solution.probabilities, flat.solution.probabilities)
+    other = np.array([1.0, 2.0, 3.0, 2.0, 1.0])
+    assert np.array_equal(fair_policies(data, fairness, scores=other).scores, other)
+
+
+@pytest.mark.parametrize("arguments", [2, 3, 4])
+def test_mixed_up_arguments_are_named(arguments: int) -> None:
+    data = dataset([[3.0, 2.0, 1.0]], ["aab"])
+    given = {
+        2: (data.score, Fairness(delta=0.01)),
+        3: (data, data.groups, Fairness(delta=0.01)),
+        4: (data, data.groups, data.offsets, Fairness(delta=0.01)),
+    }[arguments]
+    with pytest.raises(ConfigError, match=r"takes \(data, fairness\), or \(scores, groups, offsets, fairness\)"):
+        fair_policies(*given)  # type: ignore[call-overload]

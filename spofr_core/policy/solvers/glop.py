@@ -7,13 +7,13 @@ order of their groups, shuffled within a group, and are mapped back afterwards.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache
 from ortools.linear_solver import pywraplp
 from scipy.optimize import linear_sum_assignment
 
@@ -131,8 +131,7 @@ class GlopSolver:
     def __init__(self, max_models: int = 64, *, after_exact: bool = False) -> None:
         if max_models < 1:
             raise ConfigError(f"'max_models' is {max_models}; keep at least one.")
-        self._models: OrderedDict[tuple[tuple[int, ...], bytes], GlopModel] = OrderedDict()
-        self._max_models = max_models
+        self._models: LRUCache[tuple[tuple[int, ...], bytes], GlopModel] = LRUCache(max_models)
         self._after_exact = after_exact
 
     def solve(self, programme: Programme, warm: Solution | None = None) -> Solution:
@@ -207,7 +206,7 @@ class GlopSolver:
             status = model.run()
             if status == pywraplp.Solver.OPTIMAL:
                 if not constraints:
-                    self._keep(key, model)
+                    self._models[key] = model
                 return model.read()
         self._models.pop(key, None)
         name = programme.lists.query_name(q)
@@ -218,12 +217,6 @@ class GlopSolver:
             before = ", after the exact solver had not solved it either" if self._after_exact else ""
             raise SpofrError(f"{said}{before}: look for scores of very different sizes, or ask for a larger delta.")
         raise SpofrError(f"{said}; try solver='exact'.")
-
-    def _keep(self, key: tuple[tuple[int, ...], bytes], model: GlopModel) -> None:
-        self._models[key] = model
-        self._models.move_to_end(key)
-        while len(self._models) > self._max_models:
-            self._models.popitem(last=False)
 
 
 def _unit(value: float) -> float:
