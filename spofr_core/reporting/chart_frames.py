@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from spofr_core.fairness import TOLERANCE
 from spofr_core.reporting.group_styles import GroupStyle, group_styles
 from spofr_core.reporting.words import name_text, number, percent
 
@@ -27,7 +28,6 @@ MOST_GROUPS = 12
 MOST_STEPS = 300
 """Steps of a curve, a point for two pixels or less; longer ones are thinned, and say so."""
 BINS = 61
-_ROUNDING = 1e-9
 
 
 class AuditTable(Protocol):
@@ -162,7 +162,7 @@ class Mark:
 
 def mark_at(steps: pd.DataFrame, delta: float) -> Mark:
     """The share at a delta, exactly, from every step of the curve (`AuditResult.fair_share`)."""
-    reached = int(np.searchsorted(steps["delta"].to_numpy(), delta + _ROUNDING, side="right"))
+    reached = int(np.searchsorted(steps["delta"].to_numpy(), delta + TOLERANCE, side="right"))
     return Mark(delta, float(steps["share"].iloc[reached - 1]) if reached else 0.0)
 
 
@@ -188,7 +188,7 @@ def share_steps(steps: pd.DataFrame, largest: float) -> ShareSteps:
     """
     kept = thinned(len(steps))
     deltas = steps["delta"].to_numpy()[kept]
-    last = max(largest, float(deltas.max(initial=0.0)), _ROUNDING) * 1.02
+    last = max(largest, float(deltas.max(initial=0.0)), TOLERANCE) * 1.02
 
     def column(name: str) -> FloatArray:
         values = steps[name].to_numpy()[kept]

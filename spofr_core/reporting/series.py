@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
 from spofr_core.reporting.palette import SERIES_COLOURS, SERIES_SHAPES
 
@@ -66,6 +67,8 @@ def label_of(by: str, value: Any, variants: Variants = NO_VARIANTS) -> str:
     """How a legend names a value of a column."""
     if by == "method":
         return method_title(value, variants)
+    if by == "notion" and value in NOTIONS:
+        return NOTIONS[value].label
     if by == "groups":
         return f"{int(value)} groups"
     if by == "clicks":

@@ -23,6 +23,7 @@ from spofr_core.evaluation import (
     tradeoff,
 )
 from spofr_core.experiments import RESULT_COLUMNS
+from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
 from spofr_core.reporting import baselines, empty_slots, in_order, listed, matched, names_of_methods, palette, promised
 
@@ -260,3 +261,11 @@ def test_a_method_that_is_registered_elsewhere_is_drawn_in_its_own_colour_and_sh
         METHODS.unregister("toy")
         METHODS.unregister("plain")
     assert "toy" in named(charts.grid(grid_search(rows))), "a method that is not registered goes by its name"
+
+
+def test_curves_by_notion_go_by_the_label_of_the_notion(results):
+    both = pd.concat([results, results.assign(notion="merit"), results.assign(notion="elsewhere")])
+    frame = tradeoff(both[both["method"] == "spofr"])
+    assert {NOTIONS["exposure"].label, NOTIONS["merit"].label, "elsewhere"} <= set(
+        named(charts.tradeoff(frame, "notion"))
+    )
