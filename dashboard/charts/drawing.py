@@ -26,7 +26,7 @@ TICKS, TITLE, EDGE = 26, 22, 8
 _AXIS = {"fixedrange": True, "zeroline": False, "automargin": False, "showgrid": False}
 
 
-class Drawing(BaseFigure):
+class Drawing(BaseFigure):  # type: ignore[misc]  # Plotly has no types
     """A figure that is its own description, which Plotly neither checks nor copies: doing so takes longer than solving
     every list. The tests have every kind checked.
 
@@ -59,7 +59,8 @@ class Drawing(BaseFigure):
 
 @functools.cache
 def _theme(name: str) -> dict[str, Any]:
-    return plotly.io.templates[name].to_plotly_json()
+    theme: dict[str, Any] = plotly.io.templates[name].to_plotly_json()
+    return theme
 
 
 def _packed(part: Any) -> Any:

@@ -93,7 +93,9 @@ def achieved(frame: pd.DataFrame) -> Drawing:
 def exact(frame: pd.DataFrame, delta: float, name: str) -> Drawing:
     """One model at every delta, with the delta of the page marked."""
     top = float(frame["delta"].max())
-    marks = {"shapes": [rule(delta)], "notes": [note(delta, f"delta {number(delta)}")]} if delta <= top else {}
+    marks: dict[str, Any] = (
+        {"shapes": [rule(delta)], "notes": [note(delta, f"delta {number(delta)}")]} if delta <= top else {}
+    )
     traces = exact_traces(frame, plot(name, 60))
     return _curves(traces, x="delta", y="mean DCG on test", legend=False, **marks)
 

@@ -36,6 +36,7 @@ def violation_histograms(result: Audited, delta: float) -> Drawing:
         )
         rows.append({"domain": _row(row, len(labels)), "nticks": 3, "rangemode": "tozero"})
     lowest = f"y{len(rows)}" if len(rows) > 1 else "y"
+    more: dict[str, Any] = {f"yaxis{k}": axis(**settings) for k, settings in enumerate(rows[1:], start=2)}
     return figure(
         traces,
         height=110 + 90 * max(len(rows), 1),
@@ -44,7 +45,7 @@ def violation_histograms(result: Audited, delta: float) -> Drawing:
         y=rows[0] if rows else None,
         shapes=[band(-delta, delta), rule(0.0, width=1)],
         notes=[_named(label, row["domain"][1]) for label, row in zip(labels, rows, strict=True)],
-        **{f"yaxis{k}": axis(**settings) for k, settings in enumerate(rows[1:], start=2)},
+        **more,
     )
 
 

@@ -77,7 +77,7 @@ class _Report:
             self.write("running")
 
     def write(self, status: str, **more: Any) -> None:
-        left = {} if status in ("queued", "running") else {"running": {}, "seconds_left": None}
+        left: dict[str, Any] = {} if status in ("queued", "running") else {"running": {}, "seconds_left": None}
         content = {"status": status, "owner": self._owner, "updated": time.time(), **self._counts, **left, **more}
         write_json(self._path, content)
         self._written = time.monotonic()

@@ -92,7 +92,8 @@ def choices() -> Choices:
     """The choices of this session; at its start, those of the address it was opened with."""
     if _KEY not in st.session_state:
         st.session_state[_KEY] = Choices.from_address(st.query_params.to_dict())
-    return st.session_state[_KEY]
+    made: Choices = st.session_state[_KEY]
+    return made
 
 
 def choose(**changes: Any) -> None:

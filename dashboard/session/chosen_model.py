@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -69,7 +70,7 @@ def _model(root: str, run: str) -> Model:
 @st.cache_resource(max_entries=16, show_spinner="Solving every list for 41 deltas")
 def exact_curve(_model: Model, run: str) -> pd.DataFrame:
     """The exact tradeoff of the model's scores, by the solver alone."""
-    return exact_tradeoff(_model.data.score, _model.data, _model.fairness)
+    return exact_tradeoff(np.asarray(_model.data.score), _model.data, _model.fairness)
 
 
 def run_title(settings: Mapping[str, Any]) -> str:

@@ -87,5 +87,5 @@ def sample_groups(names: list[str], sample: str) -> list[Any]:
 
 def shared_sample(root: Path, sample: str, lists: int) -> tuple[dict[str, Any], Path]:
     """The dataset of a bundled sample, and the store that everybody shares."""
-    given = {name: lists for name in ("lists", "test_lists") if name in SAMPLES[sample].options}
+    given: dict[str, Any] = {name: lists for name in ("lists", "test_lists") if name in SAMPLES[sample].options}
     return {"sample": sample, **given}, shared_runs(root)

@@ -45,7 +45,7 @@ def repaired(data: RankingDataset, fairness: Fairness) -> Repaired:
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
 def _audited(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> AuditResult:
     first = _fairness.with_delta(_MEASURED_AT)
-    return audit_at_delta(_measured(_data, first, fingerprint, _key(first)), _fairness.delta)
+    return audit_at_delta(_measured(_data, first, fingerprint, _key(first)), _fairness.delta)  # type: ignore[arg-type]  # a page has one delta
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)

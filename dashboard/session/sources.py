@@ -67,7 +67,8 @@ def loaded_data() -> Loaded:
     """The data of this session; a link to somebody's upload, or to nothing, opens the first sample and says so."""
     wanted = choices().data
     if wanted == UPLOAD and _KEPT in st.session_state:
-        return st.session_state[_KEPT]
+        kept: Loaded = st.session_state[_KEPT]
+        return kept
     if wanted not in SAMPLES:
         choose(data=OPENING_SAMPLE)
         lost = (

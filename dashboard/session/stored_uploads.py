@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def learnable(source: Loaded) -> RankingDataset:
     """
     if source.learnable is None:
         raise DataError("Only a bundled sample, or an upload of this session, can be trained on.")
-    data = _read(source)
+    data = _read(source, source.learnable)
     if data.relevance is None:
         raise DataError(
             f"{source.title!r} has no relevance to learn from: map a relevance column on the Data page.",
@@ -53,12 +54,13 @@ def learnable(source: Loaded) -> RankingDataset:
     return data
 
 
-def _read(source: Loaded) -> RankingDataset:
+def _read(source: Loaded, read: Callable[[], RankingDataset]) -> RankingDataset:
     """Read once in a session: the Train page is drawn again at every touch."""
     kept = st.session_state.get("learnable")
     if kept is None or kept[0] is not source:
-        kept = st.session_state["learnable"] = (source, source.learnable())
-    return kept[1]
+        kept = st.session_state["learnable"] = (source, read())
+    data: RankingDataset = kept[1]
+    return data
 
 
 def dataset_of_upload(source: Loaded, root: Path, visitor: str) -> tuple[dict[str, Any], Path]:

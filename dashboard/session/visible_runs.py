@@ -194,7 +194,7 @@ def _data_label(record: RunRecord | None) -> str:
 
 def data_label(dataset: dict[str, Any], groups: Any = None, data_seed: int = 0) -> str:
     """What the lists of a run are called; two runs with the same label are measured on the same lists."""
-    sample = dataset.get("sample")
+    sample = str(dataset.get("sample") or "")
     named = SAMPLES[sample].title if sample in SAMPLES else sample or Path(str(dataset.get("file"))).stem
     more = [f"{dataset[name]} {word}" for name, word in (("lists", "lists"), ("test_lists", "test lists"))
             if dataset.get(name)]  # fmt: skip

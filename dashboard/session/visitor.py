@@ -42,4 +42,4 @@ def _token() -> str:
     if _KEY not in st.session_state:
         found = str(st.context.cookies.get(COOKIE) or "")
         st.session_state[_KEY] = found if _TOKEN.fullmatch(found) else secrets.token_hex(16)
-    return st.session_state[_KEY]
+    return str(st.session_state[_KEY])

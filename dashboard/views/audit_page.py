@@ -109,7 +109,7 @@ def _numbers(result: AuditResult) -> None:
 def _held(result: AuditResult) -> None:
     """The curve that delta moves along."""
     delta = choices().delta
-    held = percent(float(result.share_at([delta])[0]))
+    held = percent(float(result.share_at(np.array([delta]))[0]))
     chart(
         share_curve(result, delta),
         "How many queries hold delta, whatever delta is",

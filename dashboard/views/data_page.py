@@ -149,7 +149,8 @@ def _preview(file: Any, encoding: str | None) -> TablePreview:
             del st.session_state[choice]  # what was chosen for another file means nothing for this one
         st.session_state["preview"] = preview_table(file, encoding=encoding, limits=LIMITS)
         st.session_state["preview-key"] = key
-    return st.session_state["preview"]
+    preview: TablePreview = st.session_state["preview"]
+    return preview
 
 
 def _encoding() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 import streamlit as st
 
@@ -26,6 +28,8 @@ from spofr_core.reporting import (
     promised,
 )
 
+Chosen = Literal["validation", "test"]
+CHOSEN_ON: tuple[Chosen, ...] = ("validation", "test")
 SHOWN_LEVELS = (0.5, 0.9, 1.0)
 SHOWN_DELTAS = (0.01, 0.03, 0.05, 0.1)
 MOST_DELTAS = 8
@@ -62,7 +66,7 @@ def _taken(
     key: str,
     deltas: tuple[float, ...],
     levels: tuple[float, ...],
-    select: str,
+    select: Chosen,
 ) -> pd.DataFrame:
     """The model that each method, delta and share gets."""
     return guarantees(
@@ -75,7 +79,7 @@ def _taken(
     )
 
 
-def _asked() -> tuple[list[float], list[float], str]:
+def _asked() -> tuple[list[float], list[float], Chosen]:
     levels = st.pills(
         "Share of the queries that must hold delta",
         LEVELS,
@@ -98,7 +102,7 @@ def _asked() -> tuple[list[float], list[float], str]:
     with right:
         select = st.segmented_control(
             "Models are chosen on",
-            ["validation", "test"],
+            CHOSEN_ON,
             default="validation",
             required=True,
             key="guarantees-select",

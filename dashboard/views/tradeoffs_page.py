@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -103,7 +105,8 @@ def _models(points: pd.DataFrame, key: str) -> None:
 def _chosen_model(points: pd.DataFrame) -> None:
     """The same choice for those who do not click, and what the chosen model can do."""
     ordered = points.sort_values(["dominated", "violation_mean"], kind="stable")
-    titles = {row["run"]: run_title(row) for row in ordered.to_dict("records")}
+    records: list[dict[str, Any]] = ordered.to_dict("records")  # type: ignore[assignment]  # columns are text
+    titles = {row["run"]: run_title(row) for row in records}
     offered = ["", *titles]
     follow("tradeoffs-model", choices().model if choices().model in titles else "", of=tuple(titles))
     st.selectbox(
@@ -165,7 +168,7 @@ def _curves(found: Picked) -> None:
         views["DCG by delta"] = lambda: _by_delta(analyses, found.key)
         views["Achieved"] = lambda: _achieved(analyses)
         views["Price"] = lambda: _price(analyses)
-    views |= {BY[name][0]: lambda name=name, runs=runs: _by_setting(name, runs) for name, runs in by.items()}
+    views |= {BY[name][0]: partial(_by_setting, name, runs) for name, runs in by.items()}
     if views:
         tabs("tradeoffs-curves", views)
     else:

@@ -44,7 +44,9 @@ def chart(
     if headed:
         st.subheader(title, anchor=False)
     key = f"chart-{name or title}"
-    clicks = {} if on_mark is None else {"on_select": lambda: _clicked(key, on_mark), "selection_mode": "points"}
+    clicks: dict[str, Any] = (
+        {} if on_mark is None else {"on_select": lambda: _clicked(key, on_mark), "selection_mode": "points"}
+    )
     st.plotly_chart(figure, config=CONFIG, alt=described, key=key, **clicks)
     if st.session_state.pop(_OPENING, False):
         # A browser draws together what it is told together: the first chart would wait for the last.
@@ -59,9 +61,9 @@ def chart(
 
 def opening(page: str) -> bool:
     """Whether the page that is about to be drawn is another one than before."""
-    st.session_state[_OPENING] = st.session_state.get("page") != page
-    st.session_state["page"] = page
-    return st.session_state[_OPENING]
+    another = bool(st.session_state.get("page") != page)
+    st.session_state.update({_OPENING: another, "page": page})
+    return another
 
 
 def cards(shown: Sequence[tuple[str, str, str]]) -> None:

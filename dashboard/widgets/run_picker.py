@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -72,7 +73,7 @@ def _current(offered: list[Sweep]) -> list[str]:
 
 def _setting(page: str, runs: pd.DataFrame) -> dict[str, Any]:
     """One value of each column by which runs cannot be compared; asked for only where there is a choice."""
-    open_questions = {}
+    open_questions: dict[str, Any] = {}
     left = runs
     several = [name for name in _NAMES if len(values_of(runs, name)) > 1]
     columns = st.columns(len(several)) if several else []
@@ -81,7 +82,7 @@ def _setting(page: str, runs: pd.DataFrame) -> dict[str, Any]:
         key = f"{page}-{name}"
         if st.session_state.get(key) not in values:
             st.session_state.pop(key, None)
-        chosen = column.selectbox(_NAMES[name], values, format_func=lambda v, n=name: said(n, v), key=key)
+        chosen = column.selectbox(_NAMES[name], values, format_func=partial(said, name), key=key)
         open_questions[name] = chosen
         left = part_of(left, {name: chosen})
     return {name: open_questions.get(name, values_of(left, name)[0]) for name in _NAMES}
