@@ -26,7 +26,8 @@ def main(folder: Path) -> int:
     lock = FileLock.acquire(folder / "lock")
     if lock is None:
         return 0  # Resumed twice at the same moment; the other process does it.
-    os.nice(NICE)
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(NICE)
     report, stop = _Report(folder), _Stop(folder / "cancel")
     report.write("queued")
     slot = _wait_for_slot(folder, stop)

@@ -13,7 +13,8 @@ def main() -> int:
     """Print the estimate in words; 1 and a sentence on stderr where there is none."""
     from spofr_core.experiments import DataShelf, RunConfig, estimate, limit_threads
 
-    os.nice(5)
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(5)
     asked = json.load(sys.stdin)
     try:
         limit_threads(1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 
 from spofr_core.data import RankingDataset, Splits, fit_logging_ranker, load_sample, read_dataset, simulate_clicks
 from spofr_core.errors import DataError
@@ -89,17 +89,13 @@ class DataShelf:
 
     def __init__(self, configs: tuple[RunConfig, ...], size: int = 2) -> None:
         self._config_of = {config.data_key: config for config in configs}
-        self._kept: OrderedDict[str, Splits] = OrderedDict()
+        self._kept: LRUCache[str, Splits] = LRUCache(size)
         self._fingerprints: dict[str, str] = {}
-        self._size = size
 
     def splits(self, key: str) -> Splits:
         """The data of this key."""
         if key not in self._kept:
             self._kept[key] = load_splits(self._config_of[key])
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._size:
-            self._kept.popitem(last=False)
         return self._kept[key]
 
     def fingerprint(self, key: str) -> str:

@@ -10,12 +10,12 @@ import queue
 import threading
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Generator, Iterable
 from importlib.metadata import version
 from typing import Any
 
 import dask.config
+from cachetools import LRUCache
 from distributed import Client, Event, KilledWorker, LocalCluster, get_worker
 
 from spofr_core.errors import ConfigError
@@ -73,7 +73,7 @@ class DaskExecutor(Executor):
             if self._cluster is not None:
                 self._cluster.close()
             raise
-        self._shared: OrderedDict[str, Any] = OrderedDict()
+        self._shared: LRUCache[str, Any] = LRUCache(KEPT)
 
     @property
     def client(self) -> Client:
@@ -125,9 +125,6 @@ class DaskExecutor(Executor):
             return None
         if task.data not in self._shared:
             self._shared[task.data] = self._client.scatter([order.share(task.data)], broadcast=True, hash=False)[0]
-        self._shared.move_to_end(task.data)
-        while len(self._shared) > KEPT:
-            self._shared.popitem(last=False)
         return self._shared[task.data]
 
     def close(self) -> None:

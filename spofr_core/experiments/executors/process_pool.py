@@ -11,10 +11,12 @@ import os
 import pickle
 import signal
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from multiprocessing.connection import Connection, wait
 from typing import Any
+
+from cachetools import LRUCache
 
 from spofr_core.errors import ConfigError
 from spofr_core.experiments.executors.protocol import (
@@ -104,6 +106,19 @@ class PoolExecutor(Executor):
             self._idle.pop().end()
 
 
+class _SentData(LRUCache[str, None]):
+    """Names of the data that a worker has; it is told to forget what makes room."""
+
+    def __init__(self, connection: Any) -> None:
+        super().__init__(KEPT)
+        self._connection = connection
+
+    def popitem(self) -> tuple[str, None]:
+        name, nothing = super().popitem()
+        self._connection.send(("forget", name))
+        return name, nothing
+
+
 class _Worker:
     """A process, the pipe to it, and what it already has."""
 
@@ -113,7 +128,7 @@ class _Worker:
         self._process = context.Process(target=serve, args=(theirs, threads), daemon=True)
         self._process.start()
         theirs.close()
-        self._has: OrderedDict[str, None] = OrderedDict()
+        self._has = _SentData(self.connection)
 
     def start(self, order: Order, task: Task) -> None:
         """Send a task, and its data if the worker does not have it."""
@@ -128,9 +143,6 @@ class _Worker:
         if name not in self._has:
             self.connection.send(("share", name, share(name)))
         self._has[name] = None
-        self._has.move_to_end(name)
-        while len(self._has) > KEPT:
-            self.connection.send(("forget", self._has.popitem(last=False)[0]))
 
     def receive(self) -> tuple[str, Any]:
         """The next message or outcome, or ("lost", how)."""

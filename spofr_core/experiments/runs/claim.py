@@ -66,9 +66,7 @@ class Claim:
         """Append a validation, as one write, so that readers see whole lines."""
         line = (json.dumps(message, allow_nan=False) + "\n").encode("utf-8")
         with explain_full_disk(self._root):
-            handle = os.open(
-                self.folder / "metrics.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644
-            )
+            handle = os.open(self.folder / "metrics.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             try:
                 os.write(handle, line)
             finally:

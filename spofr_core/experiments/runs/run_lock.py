@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import filelock
 import psutil
 
 
@@ -53,30 +52,21 @@ class Owner:
 class FileLock:
     """An exclusive lock on a file. The system releases it when the process ends, however it ends."""
 
-    def __init__(self, handle: int) -> None:
-        self._handle: int | None = handle
+    def __init__(self, lock: filelock.BaseFileLock) -> None:
+        self._lock = lock
 
     @classmethod
     def acquire(cls, path: Path, *, patience: float = 0.0) -> FileLock | None:
         """The lock, or None when another process has it and does not let go within `patience` seconds."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        deadline = time.monotonic() + patience
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return cls(handle)
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    os.close(handle)
-                    return None
-                time.sleep(0.02)
-            except BaseException:
-                os.close(handle)
-                raise
+        # Whichever thread ends the work lets go, not only the one that began it.
+        lock = filelock.FileLock(path, timeout=patience, mode=0o644, thread_local=False)
+        try:
+            lock.acquire(poll_interval=0.02)
+        except filelock.Timeout:
+            return None
+        return cls(lock)
 
     def release(self) -> None:
         """Let go; a second time does nothing."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        self._lock.release()
