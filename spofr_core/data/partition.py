@@ -19,7 +19,7 @@ from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.ids import to_ids
 from spofr_core.data.reading.assemble import NO_ITEM_COLUMN
-from spofr_core.data.reading.columns import guess_columns
+from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column
 from spofr_core.data.reading.reader import read_dataset
 from spofr_core.errors import DataError, first_line
 
@@ -182,11 +182,10 @@ def _open(folder: Path) -> pads.Dataset:
 
 
 def _roles(names: Sequence[str], mapping: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    told = ("query", "item", "relevance", "score", "rank", "click", "position", "propensity", "group")
-    given = {role: mapping[role] for role in told if isinstance(mapping.get(role), str)}
-    missing = [column for column in given.values() if column not in names]
-    if missing:
-        raise DataError(f"The folder has no column {missing[0]!r}; it has {list(names)}.", column=missing[0])
+    given = {role: mapping[role] for role in ROLES if isinstance(mapping.get(role), str)}
+    for role, column in given.items():
+        if column not in names:
+            raise missing_column(column, names, role, "The folder")
     guessed = {"group": ""} if mapping.get("group") is not None and "group" not in given else {}
     roles, notes = guess_columns(names, given | guessed)
     roles = {role: column for role, column in roles.items() if column}
@@ -197,16 +196,16 @@ def _roles(names: Sequence[str], mapping: Mapping[str, Any]) -> tuple[dict[str, 
 
 def _groups(source: pads.Dataset, mapping: Mapping[str, Any], roles: Mapping[str, str]) -> GroupSpec:
     """The groups of the whole folder: names and thresholds, from its group columns alone."""
-    told = mapping.get("group", roles.get("group"))
-    if told is None:
+    group = mapping.get("group", roles.get("group"))
+    if group is None:
         raise DataError(f"Which column is the group? The folder has {list(source.schema.names)}; name it: group='...'.")
-    if isinstance(told, GroupSpec):
-        columns = list(told.columns)
+    if isinstance(group, GroupSpec):
+        columns = list(group.columns)
     else:
-        columns = [told] if isinstance(told, str) else list(told)
-    absent = [column for column in columns if column not in source.schema.names]
-    if absent:
-        raise DataError(f"The folder has no column {absent[0]!r}; it has {source.schema.names}.", column=absent[0])
+        columns = [group] if isinstance(group, str) else list(group)
+    for column in columns:
+        if column not in source.schema.names:
+            raise missing_column(column, source.schema.names, "group", "The folder")
     settings = {name: mapping[name] for name in mapping if name.startswith("group_") or name == "missing"}
     numeric = settings.get("group_quantiles") is not None
     seen = pd.concat(
@@ -215,7 +214,7 @@ def _groups(source: pads.Dataset, mapping: Mapping[str, Any], roles: Mapping[str
     )
     seen = _distinct(seen, keep_all=numeric)
     # One list that holds every value once: reading it completes names and thresholds by the one path there is.
-    whole = read_dataset(seen.assign(**{ROW: 0}), query=ROW, group=told, guess=False, **settings, limits=None)
+    whole = read_dataset(seen.assign(**{ROW: 0}), query=ROW, group=group, guess=False, **settings, limits=None)
     if whole.group_spec is None:
         raise DataError("The groups of the folder could not be told; name a group column.")
     return whole.group_spec
