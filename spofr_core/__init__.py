@@ -9,7 +9,7 @@ from spofr_core.lazy import lazy_names
 if TYPE_CHECKING:
     from spofr_core.data import RankingDataset, load_sample, read_dataset, simulate_clicks
     from spofr_core.errors import ConfigError, DataError, InfeasibleFairness, SpofrError
-    from spofr_core.evaluation import AuditResult, audit, audit_folder, repair_ranking
+    from spofr_core.evaluation import AuditResult, Measurement, Repair, audit, audit_folder, repair
     from spofr_core.fairness import Discount, Fairness, PositionBias, group_merits
     from spofr_core.learning import DELTR, FULTR, SPOFR, PredictThenOptimize, Unfair, Uniform, load_model
     from spofr_core.policy import Policies, Policy, decompose, fair_policies, fair_policy, verify
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HOME = {
     "data": ("RankingDataset", "load_sample", "read_dataset", "simulate_clicks"),
     "errors": ("ConfigError", "DataError", "InfeasibleFairness", "SpofrError"),
-    "evaluation": ("AuditResult", "audit", "audit_folder", "repair_ranking"),
+    "evaluation": ("AuditResult", "Measurement", "Repair", "audit", "audit_folder", "repair"),
     "fairness": ("Discount", "Fairness", "PositionBias", "group_merits"),
     "learning": ("DELTR", "FULTR", "SPOFR", "PredictThenOptimize", "Unfair", "Uniform", "load_model"),
     "policy": ("Policies", "Policy", "decompose", "fair_policies", "fair_policy", "verify"),
@@ -33,11 +33,13 @@ __all__ = [
     "Discount",
     "Fairness",
     "InfeasibleFairness",
+    "Measurement",
     "Policies",
     "Policy",
     "PositionBias",
     "PredictThenOptimize",
     "RankingDataset",
+    "Repair",
     "SpofrError",
     "Unfair",
     "Uniform",
@@ -50,7 +52,7 @@ __all__ = [
     "load_model",
     "load_sample",
     "read_dataset",
-    "repair_ranking",
+    "repair",
     "simulate_clicks",
     "verify",
 ]

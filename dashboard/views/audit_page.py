@@ -9,27 +9,29 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
+from dashboard.charts.measure_chart import measure_histogram
 from dashboard.charts.share_chart import is_thinned
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose
-from dashboard.session.remembered import Repaired, audited, fairness_of, repaired
+from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.widgets.elements import cards, chart, explain_errors, show_table, tabs
 from dashboard.widgets.sidebar import delta_slider
 from spofr_core.evaluation import TOLERANCE, AuditResult
+from spofr_core.measures import MEASURES
 from spofr_core.reporting import (
     MOST_STEPS,
     bounds_counts,
     caveats,
     counted,
-    delta_text,
     exposure_sentence,
     groups_left_out,
     interval,
     number,
     percent,
+    repair_sentence,
     verdict,
 )
 
@@ -59,6 +61,7 @@ def page() -> None:
                 "How far, in whose favour": lambda: _how_far(result),
             },
         )
+    _measures(result)
     _worst(result)
     _counted_apart(result)
 
@@ -184,47 +187,59 @@ def _repair(source: Loaded, result: AuditResult) -> None:
     if not solver_ready():
         return
     after = repaired(source.data, result.fairness)
-    st.markdown(markdown(repair_sentence(result, after)))
-    show_table(_repair_table(result, after.audit), "Before and after the repair")
+    rows = after.table
+    st.markdown(markdown(repair_sentence(result.summary, after.after.summary, len(after.policies.relaxed))))
+    shown = {"": rows["label"], "as ranked now": _texts(rows, "before"), "repaired": _texts(rows, "after")}
+    show_table(pd.DataFrame(shown), "Before and after the repair")
     st.caption(
         "The repair keeps the scores and shows, for each query, a lottery over a few rankings: the one with the "
         "highest expected utility among all that hold delta. It is solved exactly for every query."
     )
 
 
-def repair_sentence(before: AuditResult, after: Repaired) -> str:
-    """What the exact fair re-ranking of the same scores changes."""
-    queries = after.audit.summary["queries"]
-    held = f"{queries['fair']:,} of {queries['applicable']:,} queries hold {delta_text(before.summary['delta'])}"
-    told_ = f"Re-ranked exactly from the same scores, {held}"
-    utility, repaired_utility = before.summary["utility"], after.audit.summary["utility"]
-    if utility and utility["dcg"]:
-        change = repaired_utility["dcg"] / utility["dcg"] - 1
-        told_ += (
-            f"; DCG goes from {number(utility['dcg'])} to {number(repaired_utility['dcg'])} ({100 * change:+.1f} %)"
-        )
-    if after.policies.relaxed:
-        impossible = counted(len(after.policies.relaxed), "query", "queries")
-        told_ += f"; {impossible} cannot hold it and got the least that they can"
-    return told_ + "."
+def _texts(rows: pd.DataFrame, column: str) -> list[str]:
+    pairs = zip(rows[column], rows["unit"], strict=True)
+    return [percent(value) if unit == "share" else number(value, 4) for value, unit in pairs]
 
 
-def _repair_table(before: AuditResult, after: AuditResult) -> pd.DataFrame:
-    rows: list[tuple[str, Any, Any]] = []
-    one, two = before.summary, after.summary
-    rows.append(("queries that hold delta", percent(one["queries"]["share"]), percent(two["queries"]["share"])))
-    rows.append(("mean violation", number(one["violation"]["mean"]), number(two["violation"]["mean"])))
-    rows.append(("largest violation", number(one["violation"]["max"]), number(two["violation"]["max"])))
-    if one["utility"]:
-        rows.append(("mean DCG", number(one["utility"]["dcg"], 4), number(two["utility"]["dcg"], 4)))
-        rows.append(
-            (
-                f"mean nDCG@{one['utility']['cutoff']}",
-                number(one["utility"]["ndcg"], 4),
-                number(two["utility"]["ndcg"], 4),
-            )
-        )
-    return pd.DataFrame(rows, columns=["", "as ranked now", "repaired"])
+def _measures(result: AuditResult) -> None:
+    """Every measure with its mean, and how the chosen one is spread over the queries."""
+    entries = result.summary["measures"]
+    st.subheader("Measures", anchor=False)
+    show_table(measures_table(entries), "Every measure, its mean and interval")
+    # A chart that nobody asked for would be drawn again at every move of delta.
+    if not st.toggle("Show how a measure is spread over the queries", key="measure-spread"):
+        return
+    named = st.selectbox("Measure", list(entries), format_func=lambda name: entries[name]["label"], key="measure")
+    values = result.table.measures[named]
+    frame = pd.DataFrame({"query": result.table.query_ids.astype(str), "value": values})
+    label = entries[named]["label"]
+    chart(
+        measure_histogram(frame, label),
+        f"{label} over the queries",
+        f"Histogram of {label} over {entries[named]['n']:,} queries; the mean is {number(entries[named]['mean'])}.",
+        table=lambda: frame.rename(columns={"value": label}),
+        headed=False,
+        name="measure",
+        note=MEASURES[named].description,
+    )
+
+
+def measures_table(entries: dict[str, Any]) -> pd.DataFrame:
+    """A row per measure of a summary."""
+    return pd.DataFrame(
+        [
+            {
+                "measure": entry["label"],
+                "mean": number(entry["mean"]),
+                "95 % CI": interval(entry["ci"]),
+                "queries": entry["n"],
+                "unit": entry["unit"],
+                "better": entry["better"],
+            }
+            for entry in entries.values()
+        ]
+    )
 
 
 def _counted_apart(result: AuditResult) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
-from dashboard.session.remembered import audited, fairness_of
+from dashboard.session.remembered import fairness_of, measured
 from dashboard.session.sources import MODEL, Loaded
 from spofr_core.fairness import NOTIONS
 from spofr_core.reporting import number
@@ -87,9 +87,7 @@ def delta_slider(loaded: Loaded, key: str) -> None:
 
 def delta_range(loaded: Loaded) -> tuple[float, float]:
     """The smallest delta that all queries can satisfy, and the largest that still forbids something."""
-    asked = fairness_of(choices(), loaded.data).with_delta(0.05)
-    found = audited(loaded.data, asked).summary["range"]
-    return found["smallest"], found["largest"]
+    return measured(loaded.data, fairness_of(choices(), loaded.data)).delta_range
 
 
 def notions_for(loaded: Loaded) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spofr_core.data import RankingDataset
-from spofr_core.evaluation import audit, repair_ranking
+from spofr_core.evaluation import audit, repair
 from spofr_core.fairness import Fairness
 
 
@@ -23,7 +23,7 @@ def compile_kernels() -> None:
             score=np.arange(n, dtype=np.float64),
         )
         audit(data, Fairness(delta=0.0, notion="merit", merits=dict.fromkeys(names, 1.0))).to_json()
-        repair_ranking(data, Fairness(delta=0.0)).policies[0].certificate  # noqa: B018 (computed when asked for)
+        repair(data, Fairness(delta=0.0)).policies[0].certificate  # noqa: B018 (computed when asked for)
 
 
 if __name__ == "__main__":

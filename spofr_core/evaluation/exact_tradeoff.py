@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from spofr_core.data import RankingDataset
 from spofr_core.errors import DataError
-from spofr_core.evaluation.audit import audit_table
 from spofr_core.evaluation.intervals import bootstrap_mean
+from spofr_core.evaluation.measurement import measure_exposure
 from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Policies, fair_policies
@@ -67,7 +67,7 @@ def exact_tradeoff(
             on_infeasible="relax",
             warm=policies,
         )
-        table = audit_table(data, asked, policies=policies, discount=discount)
+        table = measure_exposure(data, asked, policies=policies, discount=discount).judge(asked).table
         utility = np.zeros(0) if table.dcg is None else table.dcg
         lower, upper = bootstrap_mean(utility, seed=seed) or (np.nan, np.nan)
         violation: FloatArray = np.abs(table.worst_violation[table.applicable])

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spofr_core.config import checked_seed
 from spofr_core.data import NothingLeft, Part, PartitionedFolder, partition_folder
 from spofr_core.errors import DataError
-from spofr_core.evaluation.audit import AuditResult, audit_table
+from spofr_core.evaluation.audit import AuditResult
+from spofr_core.evaluation.measurement import measured_table, measurement_of
 from spofr_core.evaluation.query_table import QueryTable
 from spofr_core.fairness import Discount, Fairness
 
@@ -70,24 +72,18 @@ def audit_folder(
     with cut(folder, mapping, rows_per_part=rows_per_part, min_parts=min_parts) as parts:
         results = list(map_parts(work, parts))
     tables, order, excluded = in_order(results, folder)
-    return AuditResult(
-        table=QueryTable.concatenate(tables)[order],
-        fairness=fairness,
-        discount=discount,
-        cutoff=cutoff,
-        seed=seed,
-        excluded=excluded,
-        notes=parts.notes,
-    )
+    table = QueryTable.concatenate(tables)[order]
+    how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": checked_seed(seed)}
+    return measurement_of(table, fairness, excluded=excluded, notes=parts.notes, **how).judge(fairness)
 
 
 def audit_part(part: Part, *, fairness: Fairness, discount: Discount, cutoff: int) -> PartResult:
-    """Read one part and audit it."""
+    """Read one part and measure it."""
     try:
         data = part.read()
     except NothingLeft as emptied:
         return left_out(emptied)
-    table = audit_table(data, fairness, discount=discount, cutoff=cutoff)
+    table = measured_table(data, fairness, discount=discount, cutoff=cutoff)
     return PartResult(table, part.first_rows(data), dict(data.excluded))
 
 

@@ -22,10 +22,12 @@ from spofr_core.data import NothingLeft, Part
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation.audit import AuditResult
 from spofr_core.evaluation.folder_audit import Map, PartResult, cut, in_order, left_out
+from spofr_core.evaluation.measurement import measurement_of
 from spofr_core.evaluation.query_table import FloatArray, QueryTable
-from spofr_core.evaluation.repair import repair_ranking, repair_summary
+from spofr_core.evaluation.repair import repair, repair_summary
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
+from spofr_core.policy import OnInfeasible
 from spofr_core.policy.policies import relaxed_notes
 from spofr_core.policy.policy_table import check_ending, parquet_bytes, write_table
 from spofr_core.policy.proof.certificate import certificate_lines
@@ -36,7 +38,7 @@ ROWS_PER_PART = 100_000
 
 @dataclass(frozen=True, eq=False)
 class RepairedPart(PartResult):
-    """The policies of a part and what they change; `table` is the audit before.
+    """The policies of a part and what they change; `table` is what was measured before.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ def repair_folder(
     discount: Discount | None = None,
     cutoff: int = 10,
     seed: int = 0,
-    relax: bool = True,
+    on_infeasible: OnInfeasible = "raise",
     rows_per_part: int | None = None,
     map_parts: Map = map,
 ) -> dict[str, Any]:
@@ -94,8 +96,8 @@ def repair_folder(
         Arguments for `read_dataset` that say which column is what.
     certificates : path, optional
         File for the proof of every query, one JSON line each.
-    solver, discount, cutoff, seed, relax
-        As for `repair_ranking`.
+    solver, discount, cutoff, seed, on_infeasible
+        As for `repair`.
     rows_per_part : int, optional
         Rows worked on at a time, about; a query is never cut. Another value may break ties in another way.
     map_parts : callable, optional
@@ -106,7 +108,7 @@ def repair_folder(
     dict
         As `Repair.summary`.
     """
-    settings = _Settings(solver, discount or Discount(), cutoff, checked_seed(seed), relax)
+    settings = _Settings(solver, discount or Discount(), cutoff, checked_seed(seed), on_infeasible)
     work = partial(repair_part, fairness=fairness, settings=settings, with_certificates=certificates is not None)
     results: list[PartResult] = []
     with _sink(Path(out)) as sink, cut(folder, mapping, rows_per_part=rows_per_part or ROWS_PER_PART) as parts:
@@ -120,16 +122,16 @@ def repair_folder(
         if certificates is not None:
             lines = [line for result in repaired for line in result.certificates]
             write_whole(certificates, "".join(f"{lines[place]}\n" for place in order).encode("utf-8"))
-    before = AuditResult(
-        table=QueryTable.concatenate(befores)[order],
-        fairness=fairness,
+    before = measurement_of(
+        QueryTable.concatenate(befores)[order],
+        fairness,
         discount=settings.discount,
         cutoff=cutoff,
         seed=settings.seed,
         excluded=excluded,
         notes=parts.notes,
     )
-    return _summary(before, repaired, order)
+    return _summary(before.judge(fairness), repaired, order)
 
 
 def _summary(before: AuditResult, repaired: Sequence[RepairedPart], order: NDArray[np.intp]) -> dict[str, Any]:
@@ -140,25 +142,25 @@ def _summary(before: AuditResult, repaired: Sequence[RepairedPart], order: NDArr
     notes = dict.fromkeys(note for result in repaired for note in result.notes)
     return repair_summary(
         before,
-        replace(before, table=after),
+        replace(before.measurement, table=after).judge(before.fairness),
         np.concatenate([result.score_utility for result in repaired], axis=1)[:, order],
         rankings=sum(result.rankings for result in repaired),
         solver=repaired[0].solver,
         relaxed=raised,
         notes=[*notes, *relaxed_notes(len(raised), len(order))],
-        seed=before.seed,
+        seed=before.measurement.seed,
     )
 
 
 @dataclass(frozen=True)
 class _Settings:
-    """Those arguments of `repair_ranking` that every part gets."""
+    """Those arguments of `repair` that every part gets."""
 
     solver: str
     discount: Discount
     cutoff: int
     seed: int
-    relax: bool
+    on_infeasible: OnInfeasible
 
 
 def repair_part(
@@ -169,15 +171,15 @@ def repair_part(
         data = part.read()
     except NothingLeft as emptied:
         return left_out(emptied)
-    found = repair_ranking(data, fairness, **vars(settings))
+    found = repair(data, fairness, **vars(settings))
     policies = found.policies
     relaxed = np.full(len(data), np.nan)
     relaxed[list(policies.relaxed)] = list(policies.relaxed.values())
     return RepairedPart(
-        table=found.before.table,
+        table=found.before.measurement.table,
         first_rows=part.first_rows(data),
         excluded=dict(data.excluded),
-        after=found.after.table,
+        after=found.after.measurement.table,
         score_utility=found.score_utility,
         policies=parquet_bytes(policies.to_frame()),
         table_rows=policies.solution.counts * data.list_lengths,

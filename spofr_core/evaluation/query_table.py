@@ -1,17 +1,17 @@
-"""Per-query results of an audit, as arrays: the primitive from which everything else is computed."""
+"""Per-query results, as arrays: what was measured, and what a delta makes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.fairness import TOLERANCE
+from spofr_core.fairness import TOLERANCE, Composition, Fairness, feasible
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -19,28 +19,41 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class QueryTable:
-    """Results of each list q and group g; entries of absent groups are NaN.
+    """What was measured of each list q and group g: no delta in it. Entries of absent groups are NaN.
 
-    `dcg` and `ndcg` are None without relevance labels; `ndcg` is NaN where a list has no relevant item.
+    Attributes
+    ----------
+    exposure : (Q, G) float
+        Mean exposure e_g.
+    violation : (Q, G) float
+        Signed violation of the notion.
+    smallest_delta, largest_delta : (Q,) float
+        The smallest delta that the list can hold, and the one above which nothing is forbidden.
+    measures : dict of str to (Q,) float
+        Values of each measure that the data allows; NaN where it is undefined.
     """
 
     query_ids: NDArray[Any]
     group_names: tuple[str, ...]
     sizes: NDArray[np.int64]
     exposure: FloatArray
-    lower: FloatArray
-    upper: FloatArray
     violation: FloatArray
-    delta: FloatArray
     smallest_delta: FloatArray
     largest_delta: FloatArray
-    feasible: BoolArray
-    disparity: FloatArray
-    dcg: FloatArray | None
-    ndcg: FloatArray | None
+    measures: dict[str, FloatArray]
 
     def __len__(self) -> int:
         return len(self.query_ids)
+
+    @property
+    def dcg(self) -> FloatArray | None:
+        """DCG of each list; None without relevance."""
+        return self.measures.get("dcg")
+
+    @property
+    def ndcg(self) -> FloatArray | None:
+        """nDCG of each list, NaN without a relevant item; None without relevance."""
+        return self.measures.get("ndcg")
 
     @cached_property
     def present(self) -> BoolArray:
@@ -51,6 +64,68 @@ class QueryTable:
     def applicable(self) -> BoolArray:
         """Lists with two groups or more."""
         return np.asarray(self.present.sum(axis=1) >= 2)
+
+    @cached_property
+    def worst_group(self) -> NDArray[np.int64]:
+        """Group with the largest absolute violation in each list."""
+        return np.asarray(np.nan_to_num(np.abs(self.violation), nan=-1.0).argmax(axis=1), dtype=np.int64)
+
+    @cached_property
+    def worst_violation(self) -> FloatArray:
+        """Signed violation of `worst_group`; 0 where the notion does not apply."""
+        signed = self.violation[np.arange(len(self)), self.worst_group]
+        return np.where(self.applicable, signed, 0.0)
+
+    def judged(self, fairness: Fairness) -> JudgedTable:
+        """The same table with the bounds that `fairness` sets."""
+        terms = fairness.terms(Composition(sizes=self.sizes, group_names=self.group_names))
+        lower, upper = terms.bounds()
+        return JudgedTable(
+            **{f.name: getattr(self, f.name) for f in fields(QueryTable)},
+            lower=lower,
+            upper=upper,
+            delta=np.asarray(terms.delta),
+            feasible=feasible(fairness, terms),
+        )
+
+    def __getitem__(self, queries: NDArray[Any] | slice) -> Self:
+        def chosen(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {name: chosen(values) for name, values in value.items()}
+            return value[queries] if isinstance(value, np.ndarray) else value
+
+        return type(self)(**{f.name: chosen(getattr(self, f.name)) for f in fields(self)})
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """Parts of one dataset (same groups, same settings) as one table."""
+
+        def joined(values: Sequence[Any]) -> Any:
+            if isinstance(values[0], dict):
+                return {name: joined([value[name] for value in values]) for name in values[0]}
+            return np.concatenate(values) if isinstance(values[0], np.ndarray) else values[0]
+
+        return cls(**{f.name: joined([getattr(part, f.name) for part in parts]) for f in fields(cls)})
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedTable(QueryTable):
+    """What was measured, with the bounds that a delta sets for each list and group.
+
+    Attributes
+    ----------
+    lower, upper : (Q, G) float
+        Bounds on the mean exposure e_g.
+    delta : (Q, G) float
+        delta of each group.
+    feasible : (Q,) bool
+        Whether some policy of the list satisfies the bounds.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    delta: FloatArray
+    feasible: BoolArray
 
     @cached_property
     def holds(self) -> BoolArray:
@@ -64,19 +139,8 @@ class QueryTable:
         """Applicable lists in which every group holds its delta."""
         return self.applicable & self.holds.all(axis=1)
 
-    @cached_property
-    def worst_group(self) -> NDArray[np.int64]:
-        """Group with the largest absolute violation in each list."""
-        return np.asarray(np.nan_to_num(np.abs(self.violation), nan=-1.0).argmax(axis=1), dtype=np.int64)
-
-    @cached_property
-    def worst_violation(self) -> FloatArray:
-        """Signed violation of `worst_group`; 0 where the notion does not apply."""
-        signed = self.violation[np.arange(len(self)), self.worst_group]
-        return np.where(self.applicable, signed, 0.0)
-
     def frame(self) -> pd.DataFrame:
-        """A row per list and group present in it."""
+        """A row per list and group present in it; the values of the measures, last, are those of the list."""
         rows, groups = np.nonzero(self.present)
         columns: dict[str, Any] = {
             "query": self.query_ids[rows],
@@ -90,21 +154,4 @@ class QueryTable:
             "applicable": self.applicable[rows],
             "feasible": self.feasible[rows],
         }
-        if self.dcg is not None and self.ndcg is not None:
-            columns |= {"dcg": self.dcg[rows], "ndcg": self.ndcg[rows]}
-        return pd.DataFrame(columns)
-
-    def __getitem__(self, queries: NDArray[Any] | slice) -> QueryTable:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        chosen: dict[str, Any] = {n: v[queries] if isinstance(v, np.ndarray) else v for n, v in values.items()}
-        return QueryTable(**chosen)
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[QueryTable]) -> QueryTable:
-        """Parts of one dataset (same groups, same settings) as one table."""
-        first = parts[0]
-        joined: dict[str, Any] = {}
-        for f in fields(cls):
-            values = [getattr(part, f.name) for part in parts]
-            joined[f.name] = np.concatenate(values) if isinstance(values[0], np.ndarray) else getattr(first, f.name)
-        return cls(**joined)
+        return pd.DataFrame(columns | {name: values[rows] for name, values in self.measures.items()})

@@ -1,4 +1,4 @@
-"""What an exact fair re-ranking changes: exposure, violation and utility, before and after."""
+"""`repair`: the exact fair re-ranking of a dataset, and what it changes."""
 
 from __future__ import annotations
 
@@ -8,39 +8,64 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from spofr_core.data import RankingDataset
 from spofr_core.data.ids import plain
 from spofr_core.data.rows import list_sums
-from spofr_core.evaluation.audit import AuditResult, audit
+from spofr_core.evaluation.audit import AuditResult
 from spofr_core.evaluation.intervals import bootstrap_mean
+from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.policy import Policies, fair_policies, tied_expectation
+from spofr_core.policy import OnInfeasible, Policies, Solver, fair_policies, tied_expectation
 
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """A dataset's own ranking and its exact fair re-ranking, audited alike.
+    """A dataset's own ranking and its exact fair re-ranking, audited alike; each when it is asked for.
 
     Attributes
     ----------
+    data : RankingDataset
+        With the scores that were ranked by.
     policies : Policies
-        The re-ranking, optimal for the dataset's scores within the bounds.
-    before, after : AuditResult
-    score_utility : (2, Q) float
-        scores' Pi w of each query before and after: what the programme maximises.
+        The re-ranking: for each list, the lottery of greatest expected utility among all that hold delta.
+    measured : Measurement, optional
+        Of the ranking before, where it is known already.
     """
 
+    data: RankingDataset
+    fairness: Fairness
     policies: Policies
-    before: AuditResult
-    after: AuditResult
-    score_utility: FloatArray
+    discount: Discount
+    cutoff: int
     seed: int
+    measured: Measurement | None = None
+
+    @cached_property
+    def before(self) -> AuditResult:
+        """The audit of the sort by score."""
+        measured = self.measured or self._measure(None)
+        return measured.judge(self.fairness)
+
+    @cached_property
+    def after(self) -> AuditResult:
+        """The audit of the policies."""
+        return self._measure(self.policies).judge(self.fairness)
+
+    @cached_property
+    def score_utility(self) -> FloatArray:
+        """(2, Q): scores' Pi w of each query before and after, which is what the programme maximises."""
+        scores, offsets = np.asarray(self.data.score), self.data.offsets
+        vector = self.discount.vector(int(self.data.list_lengths.max(initial=0)))
+        sorted_worth = tied_expectation(scores, offsets, vector)
+        return np.stack([list_sums(scores * sorted_worth, offsets), self.policies.utility])
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Plain dict: share of delta-fair queries, violations, DCG and score utility, before and after."""
+        """Plain dict: share of delta-fair queries, violations, measures and score utility, before and after."""
         return repair_summary(
             self.before,
             self.after,
@@ -52,41 +77,61 @@ class Repair:
             seed=self.seed,
         )
 
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row per number that a repair may change: name, label, before, after, unit; see `repair_table`."""
+        before, after = (
+            _state(result, utility)
+            for result, utility in zip((self.before, self.after), self.score_utility, strict=True)
+        )
+        return repair_table({"before": before, "after": after})
 
-def repair_ranking(
+    def _measure(self, policies: Policies | None) -> Measurement:
+        return measure_exposure(
+            self.data, self.fairness, policies=policies, discount=self.discount, cutoff=self.cutoff, seed=self.seed
+        )
+
+
+def repair(
     data: RankingDataset,
     fairness: Fairness,
     *,
-    solver: str = "exact",
+    scores: npt.ArrayLike | None = None,
+    solver: str | Solver = "exact",
     discount: Discount | None = None,
     cutoff: int = 10,
     seed: int = 0,
-    relax: bool = True,
+    on_infeasible: OnInfeasible = "raise",
+    measured: Measurement | None = None,
 ) -> Repair:
-    """Re-rank every list of the data optimally within the bounds, and audit both rankings.
+    """Re-rank every list of the data optimally within the bounds.
 
     Parameters
     ----------
     data : RankingDataset
-        With scores.
-    relax : bool
-        Where no policy satisfies delta (merit notion), use the smallest feasible delta of that query and list it;
-        otherwise raise `InfeasibleFairness`.
+    fairness : Fairness
+    scores : (N,) float, optional
+        What to rank by in place of the scores of the data, such as `model.estimates(data)`.
+    solver : {"exact", "glop"} or Solver
+    discount, cutoff
+        As for `audit`.
+    seed : int
+        Breaks ties between equal scores, and draws the intervals.
+    on_infeasible : {"raise", "relax"}
+        Where no policy satisfies delta (merit notion): raise `InfeasibleFairness`, or use the smallest feasible delta
+        of that query and list it.
+    measured : Measurement, optional
+        Of the present ranking, where it was measured before.
+
+    Raises
+    ------
+    DataError
+        When there are no scores.
     """
-    worth = discount or Discount()
-    policies = fair_policies(
-        data, fairness, solver=solver, discount=worth, seed=seed, on_infeasible="relax" if relax else "raise"
-    )
-    scores = np.asarray(data.score)
-    longest = int(data.list_lengths.max(initial=0))
-    sorted_worth = tied_expectation(scores, data.offsets, worth.vector(longest))
-    return Repair(
-        policies=policies,
-        before=audit(data, fairness, discount=worth, cutoff=cutoff, seed=seed),
-        after=audit(data, fairness, policies=policies, discount=worth, cutoff=cutoff, seed=seed),
-        score_utility=np.stack([list_sums(scores * sorted_worth, data.offsets), policies.utility]),
-        seed=seed,
-    )
+    ranked = data if scores is None else data.with_scores(scores)
+    discount = discount or Discount()
+    policies = fair_policies(ranked, fairness, solver=solver, discount=discount, seed=seed, on_infeasible=on_infeasible)
+    return Repair(ranked, fairness, policies, discount, cutoff, seed, measured)
 
 
 def repair_summary(
@@ -118,6 +163,32 @@ def repair_summary(
     }
 
 
+def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
+    """Before and after, a row per number, from the summary of a repair.
+
+    Returns
+    -------
+    DataFrame
+        name, label, before, after, unit ("share" is of the applicable queries); numbers that exist before.
+    """
+    before, after = summary["before"], summary["after"]
+    rows: list[tuple[str, str, Any, Any, str]] = [
+        (name, label, before[name], after[name], unit)
+        for name, label, unit in (
+            ("share", "queries that hold delta", "share"),
+            ("violation_mean", "mean violation", ""),
+            ("violation_max", "largest violation", ""),
+            ("score_utility", "mean utility of the scores", ""),
+        )
+    ]
+    rows += [
+        (name, f"mean {entry['label']}", entry["mean"], after["measures"][name]["mean"], entry["unit"])
+        for name, entry in before["measures"].items()
+    ]
+    known = [row for row in rows if row[2] is not None]
+    return pd.DataFrame(known, columns=["name", "label", "before", "after", "unit"])
+
+
 def _mean_change(change: FloatArray, seed: int) -> dict[str, Any]:
     return {"mean": float(change.mean()), "ci": list(bootstrap_mean(change, seed=seed) or ())}
 
@@ -133,4 +204,7 @@ def _state(result: AuditResult, score_utility: FloatArray) -> dict[str, Any]:
         "score_utility": float(score_utility.mean()),
         "dcg": None if summary["utility"] is None else summary["utility"]["dcg"],
         "ndcg": None if summary["utility"] is None else summary["utility"]["ndcg"],
+        "measures": {
+            name: {key: entry[key] for key in ("label", "unit", "mean")} for name, entry in summary["measures"].items()
+        },
     }

@@ -13,6 +13,8 @@ Schema 1 (JSON types; null where a number does not exist):
 - ``range``: smallest delta that all queries can satisfy, largest that matters
 - ``infeasible``: count and the first queries with the smallest delta that would do
 - ``utility``: {dcg, dcg_ci, ndcg, ndcg_ci, cutoff, queries_without_relevant} or null
+- ``measures``: {name: label, unit, better ("higher", "lower" or ""), mean, ci (bootstrap over queries), n: queries
+  where it is defined}
 - ``excluded``: {reason: rows}; ``notes``: sentences
 """
 
@@ -24,61 +26,67 @@ import numpy as np
 
 from spofr_core.data.ids import plain
 from spofr_core.evaluation.intervals import bootstrap_mean, quantile_interval, wilson
-from spofr_core.evaluation.query_table import FloatArray, QueryTable
-from spofr_core.fairness import Discount, Fairness
+from spofr_core.evaluation.query_table import FloatArray, JudgedTable, QueryTable
+from spofr_core.fairness import Fairness
+from spofr_core.measures import MEASURES
 
 SCHEMA = 1
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 SMALL_GROUP = 30
 """Groups with fewer items than this are marked: their means say little."""
 LISTED = 10
+ORDER = (
+    "schema",
+    "delta",
+    "notion",
+    "definition",
+    "formula",
+    "merits",
+    "position_bias",
+    "discount",
+    "queries",
+    "violation",
+    "worst",
+    "groups",
+    "exposure_ratio",
+    "range",
+    "infeasible",
+    "utility",
+    "measures",
+    "excluded",
+    "notes",
+)
+"""What the summary says, in the order in which it says it."""
 
 
-def summarise(
-    table: QueryTable,
-    fairness: Fairness,
-    *,
-    discount: Discount,
-    cutoff: int,
-    seed: int,
-    excluded: dict[str, int],
-    notes: tuple[str, ...],
-) -> dict[str, Any]:
-    """The summary of the module's docstring."""
+def measured_summary(table: QueryTable, *, cutoff: int, seed: int) -> dict[str, Any]:
+    """The entries of the summary that follow from what was measured."""
+    measures = _measures(table, cutoff, seed)
     return {
-        "schema": SCHEMA,
-        "delta": fairness.delta,
-        "notion": fairness.notion,
-        "definition": fairness.definition,
-        "formula": fairness.formula,
-        "merits": fairness.merits,
-        "position_bias": fairness.position_bias.label,
-        "discount": discount.label,
-        "queries": _queries(table),
         "violation": _violation(table, seed),
         "worst": _worst(table),
         "groups": _groups(table),
         "exposure_ratio": _exposure_ratio(table),
-        "range": _range(table),
-        "infeasible": _infeasible(table),
-        "utility": _utility(table, cutoff, seed),
-        "excluded": dict(excluded),
-        "notes": list(notes),
+        "range": delta_range(table),
+        "utility": _utility(table, measures, cutoff),
+        "measures": measures,
     }
 
 
-def judged_by_delta(table: QueryTable, fairness: Fairness) -> dict[str, Any]:
-    """The entries of the summary that another delta changes."""
-    return {
+def summarise(measured: dict[str, Any], table: JudgedTable, fairness: Fairness) -> dict[str, Any]:
+    """The summary of the module's docstring, from `Measurement.summary` and what is judged by delta."""
+    judged = {
+        "schema": SCHEMA,
         "delta": fairness.delta,
         "definition": fairness.definition,
         "formula": fairness.formula,
         "queries": _queries(table),
         "infeasible": _infeasible(table),
     }
+    return {name: (judged | measured)[name] for name in ORDER}
 
 
-def _queries(table: QueryTable) -> dict[str, Any]:
+def _queries(table: JudgedTable) -> dict[str, Any]:
     applicable, fair = int(table.applicable.sum()), int(table.fair.sum())
     interval = wilson(fair, applicable)
     return {
@@ -103,7 +111,7 @@ def _violation(table: QueryTable, seed: int) -> dict[str, Any]:
         "quantiles_ci": {f"{q:g}": _pair(quantile_interval(sizes, q)) for q in QUANTILES},
         "signed_mean": None if loudest is None else float(signed[loudest]),
         "signed_group": None if loudest is None else table.group_names[loudest],
-        "pairwise_mean": _mean(table.disparity[table.applicable]),
+        "pairwise_mean": _mean(_defined(table.measures["pairwise"])) if "pairwise" in table.measures else None,
     }
 
 
@@ -161,14 +169,15 @@ def _exposure_ratio(table: QueryTable) -> dict[str, Any] | None:
     }
 
 
-def _range(table: QueryTable) -> dict[str, float]:
+def delta_range(table: QueryTable) -> dict[str, float]:
+    """The smallest delta that every list can hold, and the largest that still forbids something."""
     return {
         "smallest": float(table.smallest_delta.max(initial=0.0)),
         "largest": float(table.largest_delta.max(initial=0.0)),
     }
 
 
-def _infeasible(table: QueryTable) -> dict[str, Any]:
+def _infeasible(table: JudgedTable) -> dict[str, Any]:
     bad = np.flatnonzero(~table.feasible)
     hardest = bad[np.argsort(-table.smallest_delta[bad], kind="stable")][:LISTED]
     return {
@@ -177,18 +186,37 @@ def _infeasible(table: QueryTable) -> dict[str, Any]:
     }
 
 
-def _utility(table: QueryTable, cutoff: int, seed: int) -> dict[str, Any] | None:
-    if table.dcg is None or table.ndcg is None:
+def _measures(table: QueryTable, cutoff: int, seed: int) -> dict[str, dict[str, Any]]:
+    """Of each measure: what it is, its mean over the queries where it is defined, and how many those are."""
+    found = {}
+    for name, values in table.measures.items():
+        measure, defined = MEASURES[name], _defined(values)
+        found[name] = {
+            "label": measure.title(cutoff),
+            "unit": measure.unit,
+            "better": measure.better,
+            "mean": _mean(defined),
+            "ci": _pair(bootstrap_mean(defined, seed=seed)),
+            "n": len(defined),
+        }
+    return found
+
+
+def _utility(table: QueryTable, measures: dict[str, dict[str, Any]], cutoff: int) -> dict[str, Any] | None:
+    if "dcg" not in measures or "ndcg" not in measures:
         return None
-    defined = table.ndcg[~np.isnan(table.ndcg)]
     return {
-        "dcg": _mean(table.dcg),
-        "dcg_ci": _pair(bootstrap_mean(table.dcg, seed=seed)),
-        "ndcg": _mean(defined),
-        "ndcg_ci": _pair(bootstrap_mean(defined, seed=seed)),
+        "dcg": measures["dcg"]["mean"],
+        "dcg_ci": measures["dcg"]["ci"],
+        "ndcg": measures["ndcg"]["mean"],
+        "ndcg_ci": measures["ndcg"]["ci"],
         "cutoff": cutoff,
-        "queries_without_relevant": len(table) - len(defined),
+        "queries_without_relevant": len(table) - measures["ndcg"]["n"],
     }
+
+
+def _defined(values: FloatArray) -> FloatArray:
+    return values[~np.isnan(values)]
 
 
 def _mean(values: FloatArray) -> float | None:

@@ -6,7 +6,7 @@ from spofr_core.policy.plain_sort import SortedPolicies, tied_expectation
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
 from spofr_core.policy.policy_table import read_table
-from spofr_core.policy.programme import LinearConstraint, PreparedLists, Programme, prepare
+from spofr_core.policy.programme import LinearConstraint, OnInfeasible, PreparedLists, Programme, prepare
 from spofr_core.policy.proof.certificate import read_certificates, write_certificates
 from spofr_core.policy.proof.file_verification import verify_file
 from spofr_core.policy.proof.verification import Verification, verify
@@ -21,6 +21,7 @@ __all__ = [
     "SOLVERS",
     "Decomposition",
     "LinearConstraint",
+    "OnInfeasible",
     "Policies",
     "Policy",
     "PreparedLists",

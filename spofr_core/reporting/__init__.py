@@ -17,6 +17,7 @@ from spofr_core.reporting.words import (
     name_text,
     number,
     percent,
+    repair_sentence,
     verdict,
 )
 
@@ -168,6 +169,7 @@ __all__ = [
     "price_figure",
     "price_traces",
     "promised",
+    "repair_sentence",
     "run_time_figure",
     "sampled_frame",
     "share_steps",

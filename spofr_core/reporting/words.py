@@ -80,6 +80,28 @@ def caveats(summary: Mapping[str, Any]) -> list[str]:
     return found + [name_text(note, 400) for note in summary["notes"]]
 
 
+def repair_sentence(before: Mapping[str, Any], after: Mapping[str, Any], relaxed: int) -> str:
+    """What an exact fair re-ranking of the same scores changes.
+
+    Parameters
+    ----------
+    before, after : mapping
+        `AuditResult.summary` of the present ranking and of its repair.
+    relaxed : int
+        Queries that cannot hold delta.
+    """
+    queries = after["queries"]
+    held = f"{queries['fair']:,} of {queries['applicable']:,} queries hold {delta_text(before['delta'])}"
+    sentence = f"Re-ranked exactly from the same scores, {held}"
+    utility, repaired = before["utility"], after["utility"]
+    if utility and utility["dcg"]:
+        change = repaired["dcg"] / utility["dcg"] - 1
+        sentence += f"; DCG goes from {number(utility['dcg'])} to {number(repaired['dcg'])} ({100 * change:+.1f} %)"
+    if relaxed:
+        sentence += f"; {counted(relaxed, 'query', 'queries')} cannot hold it and got the least that they can"
+    return sentence + "."
+
+
 def limits_of(summary: Mapping[str, Any]) -> list[str]:
     """What an audit of exposure does not show."""
     return [

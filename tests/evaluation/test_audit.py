@@ -12,9 +12,10 @@ from sklearn.metrics import ndcg_score
 
 from spofr_core.data import RankingDataset, load_hiring
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.evaluation import audit, pairwise_disparity
+from spofr_core.evaluation import audit, repair
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.policy import Policies, fair_policies
+from spofr_core.measures.pairwise import pairwise_disparity
+from spofr_core.policy import Policies
 from tests.evaluation.lists import dataset, random_dataset
 
 
@@ -259,7 +260,7 @@ def test_csv_neutralises_formulas_and_reads_back(tmp_path):
 def test_policies_that_leave_a_query_out_are_refused_and_not_counted_as_fair() -> None:
     data = load_hiring()[:5]
     fairness = Fairness(delta=0.05)
-    table = fair_policies(data, fairness).to_frame()
+    table = repair(data, fairness).policies.to_frame()
     gone = data.query_ids[2].item()
     for broken in (
         table[table["query_id"] != gone],

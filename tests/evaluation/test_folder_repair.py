@@ -8,7 +8,7 @@ import pytest
 
 from spofr_core.data import read_dataset
 from spofr_core.errors import ConfigError, DataError, InfeasibleFairness
-from spofr_core.evaluation import audit_folder, repair_folder, repair_ranking
+from spofr_core.evaluation import audit_folder, repair, repair_folder
 from spofr_core.fairness import Fairness
 from spofr_core.policy import verify_file
 
@@ -51,7 +51,7 @@ def comparable(summary):
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_one_file_is_that_of_one_piece(rows, folder, tmp_path, ending):
-    whole = repair_ranking(read_dataset(rows), FAIRNESS)
+    whole = repair(read_dataset(rows), FAIRNESS)
     whole.policies.write(tmp_path / f"whole.{ending}")
     summary = repair_folder(folder, FAIRNESS, tmp_path / f"parts.{ending}", **PARTS)
     assert (tmp_path / f"parts.{ending}").read_bytes() == (tmp_path / f"whole.{ending}").read_bytes()
@@ -67,7 +67,7 @@ def test_a_new_folder_and_certificates_are_verified(rows, folder, tmp_path):
     assert verify_file(out, data, FAIRNESS).ok
     assert verify_file(proofs, data, FAIRNESS).ok
     assert not verify_file(out, data, FAIRNESS.with_delta(0.01)).ok
-    whole = repair_ranking(read_dataset(rows), FAIRNESS).policies.to_frame()
+    whole = repair(read_dataset(rows), FAIRNESS).policies.to_frame()
     order = ["query_id", "ranking", "position"]
     parts = pd.read_parquet(out).sort_values(order, ignore_index=True)
     pd.testing.assert_frame_equal(parts, whole.sort_values(order, ignore_index=True), check_dtype=False)
@@ -76,19 +76,21 @@ def test_a_new_folder_and_certificates_are_verified(rows, folder, tmp_path):
 def test_items_without_a_name_have_the_row_of_the_folder(rows, tmp_path):
     nameless = rows.drop(columns="doc")
     repair_folder(written(nameless, tmp_path / "rows"), FAIRNESS, tmp_path / "parts.parquet", **PARTS)
-    repair_ranking(read_dataset(nameless), FAIRNESS).policies.write(tmp_path / "whole.parquet")
+    repair(read_dataset(nameless), FAIRNESS).policies.write(tmp_path / "whole.parquet")
     assert (tmp_path / "parts.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
 def test_parts_that_lose_all_their_items(rows, tmp_path):
     rows.loc[~rows["qid"].isin(["3", "first"]), "group"] = None
     mapping = {"missing": "exclude"}
-    whole = repair_ranking(read_dataset(rows, **mapping), FAIRNESS)
+    whole = repair(read_dataset(rows, **mapping), FAIRNESS)
     folder = written(rows, tmp_path / "rows")
     summary = repair_folder(folder, FAIRNESS, tmp_path / "p.parquet", mapping=mapping, **PARTS)
     assert comparable(summary) == comparable(whole.summary)
-    assert audit_folder(folder, FAIRNESS, mapping=mapping, **PARTS).excluded == whole.before.excluded
-    assert whole.before.excluded["queries left without items"] == 118
+    assert (
+        audit_folder(folder, FAIRNESS, mapping=mapping, **PARTS).summary["excluded"] == whole.before.summary["excluded"]
+    )
+    assert whole.before.summary["excluded"]["queries left without items"] == 118
     rows["group"] = None
     empty = written(rows, tmp_path / "empty")
     with pytest.raises(DataError, match="nothing is left"):
@@ -97,9 +99,9 @@ def test_parts_that_lose_all_their_items(rows, tmp_path):
 
 def test_relaxed_queries_are_named_in_the_order_of_the_folder(rows, folder, tmp_path):
     hard = Fairness(delta=0.001, notion="merit", merits={"a": 0.1, "b": 3.0, "c": 1.0})
-    whole = repair_ranking(read_dataset(rows), hard).summary
+    whole = repair(read_dataset(rows), hard, on_infeasible="relax").summary
     assert 0 < len(whole["relaxed"]) < whole["queries"]
-    assert repair_folder(folder, hard, tmp_path / "p.parquet", **PARTS) == whole
+    assert repair_folder(folder, hard, tmp_path / "p.parquet", on_infeasible="relax", **PARTS) == whole
 
 
 def test_a_failure_leaves_nothing_behind(folder, tmp_path):
@@ -107,7 +109,12 @@ def test_a_failure_leaves_nothing_behind(folder, tmp_path):
     for out in ("policies", "policies.parquet"):
         with pytest.raises(InfeasibleFairness):
             repair_folder(
-                folder, hard, tmp_path / "out" / out, certificates=tmp_path / "out" / "c.jsonl", relax=False, **PARTS
+                folder,
+                hard,
+                tmp_path / "out" / out,
+                certificates=tmp_path / "out" / "c.jsonl",
+                on_infeasible="raise",
+                **PARTS,
             )
     assert not (tmp_path / "out").exists() or list((tmp_path / "out").iterdir()) == []
 

@@ -80,7 +80,9 @@ def test_policies_are_the_same_wherever_they_are_made(processes, folder, tmp_pat
 def test_an_error_of_a_worker_is_told_as_it_is_here(processes, folder, tmp_path):
     hard = Fairness(delta=0.001, notion="merit", merits={"a": 0.1, "b": 3.0, "c": 1.0})
     with pytest.raises(InfeasibleFairness, match="smallest feasible delta") as caught:
-        repair_folder(folder, hard, tmp_path / "out" / "p", relax=False, rows_per_part=300, map_parts=processes.map)
+        repair_folder(
+            folder, hard, tmp_path / "out" / "p", on_infeasible="raise", rows_per_part=300, map_parts=processes.map
+        )
     assert caught.value.min_delta > 0.001
     assert list((tmp_path / "out").iterdir()) == []
 

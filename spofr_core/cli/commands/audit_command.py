@@ -72,6 +72,7 @@ def audit_command(
     if json_ != "-":
         typer.echo(verdict(result.summary))
         _print_groups(result.summary)
+        _print_measures(result.summary)
         for note in result.summary["notes"]:
             typer.echo(f"note: {note}")
     if fail_on_violation and not result.ok:
@@ -99,6 +100,15 @@ def _print_groups(summary: dict[str, Any]) -> None:
         cells = ("-" if exposure is None else f"{exposure:.4f}", "-" if violation is None else f"{violation:+.4f}")
         small = "  (few items: read with care)" if group["small"] else ""
         typer.echo(f"{name:{width}}  {group['items']:>9,}  {group['queries']:>8,}  {cells[0]:>8}  {cells[1]:>9}{small}")
+
+
+def _print_measures(summary: dict[str, Any]) -> None:
+    from spofr_core.reporting import interval, number
+
+    rows = summary["measures"].values()
+    width = max((len(row["label"]) for row in rows), default=0)
+    for row in rows:
+        typer.echo(f"{row['label']:{width}}  {number(row['mean']):>8}  95 % CI {interval(row['ci'])}, n = {row['n']:,}")
 
 
 def register(app: typer.Typer) -> None:

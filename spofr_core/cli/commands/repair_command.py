@@ -37,11 +37,11 @@ def repair_command(
     scheduler: SchedulerOption = None,
 ) -> None:
     """The optimal policies within delta: a lottery over rankings for every query."""
-    from spofr_core.evaluation import repair_folder, repair_ranking
+    from spofr_core.evaluation import repair, repair_folder
     from spofr_core.policy import write_certificates
 
     folder = source.folder if model is None else None
-    how: dict[str, Any] = {"solver": solver, "seed": seed, "relax": relax}
+    how: dict[str, Any] = {"solver": solver, "seed": seed, "on_infeasible": "relax" if relax else "raise"}
     if folder is not None:
         fairness = ask.of_folder(source)
         where: dict[str, Any] = {"mapping": source.mapping(), "certificates": certificates}
@@ -51,7 +51,7 @@ def repair_command(
         refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
         if model is None:
             data = source.read()
-            repaired = repair_ranking(data, ask.build(data), **how)
+            repaired = repair(data, ask.build(data), **how)
         else:
             repaired = _repair_model(model, source, ask, how)
         repaired.policies.write(out)
@@ -66,21 +66,21 @@ def repair_command(
 
 def _repair_model(model: str, source: DataOptions, ask: FairnessOptions, how: dict[str, Any]) -> Repair:
     """Policies by what the model ranks by: those that `spofr audit --model` judges."""
-    from spofr_core.evaluation import repair_ranking
+    from spofr_core.evaluation import repair
     from spofr_core.experiments import with_estimates
 
     trained, data = model_and_data(model, source)
-    return repair_ranking(
-        with_estimates(trained, data), ask.of_model(trained.fairness), discount=trained.discount, **how
-    )
+    return repair(with_estimates(trained, data), ask.of_model(trained.fairness), discount=trained.discount, **how)
 
 
 def _print_repair(summary: dict[str, Any]) -> None:
-    before, after = summary["before"], summary["after"]
-    typer.echo(f"{'':18} {'before':>10} {'after':>10}")
-    for name in ("fair", "violation_mean", "violation_max", "score_utility", "dcg", "ndcg"):
-        if before[name] is not None:
-            typer.echo(f"{name:18} {before[name]:>10.6g} {after[name]:>10.6g}")
+    from spofr_core.evaluation import repair_table
+
+    rows = repair_table(summary)
+    width = int(rows["label"].str.len().max())
+    typer.echo(f"{'':{width}} {'before':>10} {'after':>10}")
+    for row in rows.itertuples():
+        typer.echo(f"{row.label:{width}} {row.before:>10.6g} {row.after:>10.6g}")
     for query in summary["relaxed"]:
         typer.echo(f"relaxed: query {query['query']} can hold delta = {query['min_delta']:.6g} at best")
     for note in summary["notes"]:

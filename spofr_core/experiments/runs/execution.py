@@ -14,7 +14,7 @@ import pandas as pd
 
 from spofr_core.data import RankingDataset, Splits
 from spofr_core.errors import DataError
-from spofr_core.evaluation import TOLERANCE, QueryTable, audit, ideal_dcg
+from spofr_core.evaluation import TOLERANCE, QueryTable, audit
 from spofr_core.experiments.executors import Emit
 from spofr_core.experiments.run_data import TrainingData, training_data
 from spofr_core.experiments.runs.run_output import RunOutput
@@ -23,6 +23,7 @@ from spofr_core.fairness import NOTIONS, Discount, Fairness, group_merits
 from spofr_core.files import read_json
 from spofr_core.learning import Callback, Estimator, Progress, make_estimator
 from spofr_core.learning.model_files import versions
+from spofr_core.measures.dcg import ideal_dcg
 
 MEASURED_DELTA = 0.05
 """delta that methods without one are given for their reports; nothing in the results depends on it."""

@@ -1,0 +1,39 @@
+"""How a measure is spread over the queries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from dashboard.charts.drawing import Drawing, figure, rule
+from spofr_core.reporting import palette
+
+BINS = 40
+
+
+def measure_histogram(frame: pd.DataFrame, label: str) -> Drawing:
+    """Histogram of the column `value`, a row per query, with a line at its mean; NaN is left out."""
+    values = frame["value"].to_numpy(dtype=np.float64)
+    values = values[np.isfinite(values)]
+    counts, edges = np.histogram(values, bins=BINS)
+    width = edges[1] - edges[0]
+    # One outline through the middles of all bins and of an empty one at either end: many bars are slow to draw.
+    middles = np.linspace(edges[0] - width / 2, edges[-1] + width / 2, BINS + 2)
+    return figure(
+        [
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": middles,
+                "y": np.pad(counts, 1),
+                "fill": "tozeroy",
+                "fillcolor": palette.ACCENT,
+                "line": {"width": 0, "shape": "hvh"},
+                "hovertemplate": "about %{x:.3f}: %{y} queries<extra></extra>",
+            }
+        ],
+        height=240,
+        x={"title": label},
+        y={"title": "queries", "rangemode": "tozero"},
+        shapes=[rule(float(values.mean()))] if len(values) else [],
+    )

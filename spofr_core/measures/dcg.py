@@ -1,0 +1,40 @@
+"""Expected DCG: the utility that the programme maximises, with relevance in place of scores."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spofr_core.data.rows import list_sums
+from spofr_core.fairness import Discount
+from spofr_core.measures import MEASURES, Measure, Measured
+from spofr_core.policy import tied_expectation
+
+FloatArray = NDArray[np.float64]
+
+
+def expected_dcg(relevance: FloatArray, item_discount: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
+    """Expected DCG of each list, y' Pi w with linear gains; `item_discount` is Pi w."""
+    return list_sums(relevance * item_discount, offsets)
+
+
+def ideal_dcg(relevance: FloatArray, offsets: NDArray[np.int64], discount: Discount) -> FloatArray:
+    """DCG of each list when it is sorted by relevance."""
+    vector = discount.vector(int(np.diff(offsets).max(initial=0)))
+    return expected_dcg(relevance, tied_expectation(relevance, offsets, vector), offsets)
+
+
+def _per_query(measured: Measured) -> FloatArray:
+    return expected_dcg(np.asarray(measured.data.relevance), measured.item_discount, measured.data.offsets)
+
+
+MEASURES.register(
+    Measure(
+        name="dcg",
+        label="DCG",
+        better="higher",
+        needs=("relevance",),
+        description="Expected discounted cumulative gain, with linear gains: the worth of positions times relevance.",
+        per_query=_per_query,
+    )
+)
