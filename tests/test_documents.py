@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
 from tests.test_architecture import DASHBOARD, ROOMS
 
@@ -52,6 +53,13 @@ def test_the_page_on_the_architecture_names_every_room():
 def test_the_methods_of_the_readme_are_the_methods():
     expected = [[f"`{m.name}`", m.title, m.steered_by or "", m.promise] for m in METHODS.values()]
     assert rows("README.md", "| `--method` |") == expected
+
+
+def test_the_notions_of_the_readme_are_the_notions():
+    listed = rows("README.md", "| notion |")
+    assert [row[0] for row in listed] == [f"`{name}`" for name in NOTIONS]
+    for notion, row in zip(NOTIONS.values(), listed, strict=True):
+        assert row[1].startswith(re.sub(r"\|([^|]*)\|", r"abs(\1)", notion.formula))  # a bar would end the cell
 
 
 def test_the_recipes_are_the_code_that_is_tested():

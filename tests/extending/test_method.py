@@ -1,0 +1,27 @@
+"""A method registered from outside: in the shell and on the Train page."""
+
+from __future__ import annotations
+
+import json
+
+from spofr_core.data import SAMPLES
+from spofr_core.learning import METHODS
+from tests.dashboard.apps import shown
+
+SHORT = ["--set", "max_steps=60", "--set", "validate_every=20"]
+
+
+def test_the_shell_trains_and_audits_it(shell):
+    assert "backwards" in shell("sample method", "train", "--help")
+    dcg = {}
+    for method in ("backwards", "unfair"):
+        arguments = ["train", "--sample", "bakeries", "--method", method, "--delta", "0.05", "--out", method]
+        shell("sample method", *arguments, *SHORT)
+        dcg[method] = json.loads(shell("sample method", "audit", "--model", method, "--json", "-"))["utility"]["dcg"]
+    assert dcg["backwards"] < dcg["unfair"]
+
+
+def test_the_train_page_offers_it(plugged):
+    plugged("sample", SAMPLES, "bakeries")
+    plugged("method", METHODS, "backwards")
+    assert "backwards" in shown("train", data="bakeries").get("button_group")[0].options
