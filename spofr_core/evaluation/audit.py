@@ -76,7 +76,6 @@ class AuditResult:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """A self-contained report, also written to `path` if one is given."""
-        # Reporting is built on audits; the convenience of asking the result itself is worth this one upward call.
         from spofr_core.reporting import audit_html
 
         text = audit_html(self)

@@ -157,6 +157,23 @@ def _groups(report: Report) -> Content:
     return Content(table=Table(("Group", "Items", "Queries", "Mean exposure", "Mean signed violation"), rows))
 
 
+def _measures(report: Report) -> Content | None:
+    measures = report.summary["measures"]
+    if not measures:
+        return None
+    rows = [
+        (
+            f"{row['label']} ({row['unit']})" if row["unit"] else row["label"],
+            number(row["mean"]),
+            interval(row["ci"]),
+            f"{row['n']:,}",
+            row["better"] or "-",
+        )
+        for row in measures.values()
+    ]
+    return Content(table=Table(("Measure", "Mean", "95 % CI", "Queries", "Better"), rows))
+
+
 def _worst(report: Report) -> Content:
     worst = report.summary["worst"]
     if not worst:
@@ -241,6 +258,7 @@ for _section in (
     Section("share", "Share of queries that hold delta", _share),
     Section("violations", "Violations by group", _violations),
     Section("groups", "Groups", _groups),
+    Section("measures", "Measures", _measures),
     Section("worst", "Queries furthest from fair", _worst),
     Section("counted-apart", "Counted apart", _counted_apart),
     Section("infeasible", "Queries that cannot hold this delta", _infeasible),

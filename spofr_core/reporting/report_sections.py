@@ -147,6 +147,7 @@ _OURS = (
     "share",
     "violations",
     "groups",
+    "measures",
     "worst",
     "counted-apart",
     "infeasible",
