@@ -1,4 +1,4 @@
-"""How long a sweep will take: from earlier runs, or from a few steps of each method."""
+"""How long a sweep will take, from a few steps of each method, timed in a process of its own."""
 
 from __future__ import annotations
 
@@ -6,38 +6,11 @@ import json
 import subprocess
 import sys
 
-import numpy as np
-import pandas as pd
-
 from dashboard.jobs.job_board import ROOT
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import RunConfig, format_duration
 
-OVERHEAD = 0.5
-"""Seconds of a run besides training: measuring and writing."""
 PATIENCE = 300
-
-
-def from_earlier_runs(missing: tuple[RunConfig, ...], earlier: pd.DataFrame, workers: int) -> str:
-    """What runs of the same method and size on the same data took, as words; "" where there was none of a kind."""
-    if not missing:
-        return ""
-    means: dict[tuple[str, int | None, str], float] = {}
-    total = 0.0
-    for config in missing:
-        kind = (config.method, config.clicks, config.dataset.label)
-        if kind not in means:
-            means[kind] = _mean_seconds(earlier, *kind)
-        total += means[kind] + OVERHEAD
-    return (
-        "" if np.isnan(total) else f"about {format_duration(total / min(workers, len(missing)))}, going by earlier runs"
-    )
-
-
-def _mean_seconds(earlier: pd.DataFrame, method: str, clicks: int | None, dataset: str) -> float:
-    same = earlier[(earlier["method"] == method) & (earlier["source"] == dataset)]
-    same = same[same["clicks"].isna()] if clicks is None else same[same["clicks"] == clicks]
-    return float(same["seconds"].mean()) if len(same) else float("nan")
 
 
 def from_a_probe(missing: tuple[RunConfig, ...], workers: int) -> str:

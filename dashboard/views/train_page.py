@@ -9,11 +9,10 @@ import streamlit as st
 import yaml
 
 from dashboard.escaping import markdown
-from dashboard.jobs.durations import from_a_probe, from_earlier_runs
+from dashboard.jobs.durations import from_a_probe
 from dashboard.jobs.job_board import workers
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose, follow
-from dashboard.session.plans import Plan, numbers, planned, sample_groups, shared_sample
 from dashboard.session.sources import UPLOAD, Loaded, loaded_data
 from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, write_upload
 from dashboard.session.visible_runs import results_of, sweeps
@@ -24,7 +23,18 @@ from dashboard.widgets.job_tray import board
 from dashboard.widgets.sidebar import notion_label, notions_for
 from spofr_core.data import SAMPLES
 from spofr_core.errors import SpofrError
-from spofr_core.experiments import RunConfig, RunStore, home, missing_runs
+from spofr_core.experiments import (
+    Plan,
+    RunConfig,
+    RunStore,
+    home,
+    missing_runs,
+    parse_numbers,
+    plan_sweep,
+    sample_groups,
+    shared_sample,
+    time_from_earlier_runs,
+)
 from spofr_core.learning import METHODS, SCORERS
 from spofr_core.reporting import baselines, counted, listed, method_title
 
@@ -109,11 +119,11 @@ def _grids(source: Loaded) -> dict[str, Any]:
     return {
         "lists": training.pop("lists"),
         "methods": [*methods, *(baselines() if ends else ())],
-        "deltas": numbers(deltas, "deltas"),
-        "penalties": numbers(penalties, "Penalties"),
+        "deltas": parse_numbers(deltas, "deltas"),
+        "penalties": parse_numbers(penalties, "Penalties"),
         "groups": sample_groups(groups, source.key) if source.key in SAMPLES else [None],
         "notions": list(notions),
-        "clicks": [None] if learned == "labels" else numbers(clicks, "Clicks", int),
+        "clicks": [None] if learned == "labels" else parse_numbers(clicks, "Clicks", int),
         "seeds": int(seeds),
         "training": training,
         "position_bias": choices().position_bias.to_dict(),
@@ -193,7 +203,7 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
     missing = missing_runs(plan.runs, RunStore(plan.store, create=False)) if begun else plan.runs
     already = len(plan.runs) - len(missing)
     told_ = f"**{counted(len(plan.runs), 'run', 'runs')}**" + (f", {already} of them done before" if already else "")
-    earlier = from_earlier_runs(missing, results_of(sweeps()), workers())
+    earlier = time_from_earlier_runs(missing, results_of(sweeps()), workers())
     unknown = ". Runs like these were never timed here" if missing else ""
     st.markdown(told_ + (f": {earlier}." if earlier else f"{unknown}."))
     with st.container(horizontal=True):
@@ -227,7 +237,7 @@ def _plan(source: Loaded, lists: int, given: dict[str, Any]) -> Plan:
         dataset, store = dataset_of_upload(source, home(), visitor())
     else:
         dataset, store = shared_sample(home(), source.key, lists)
-    return planned(dataset, store, **given)
+    return plan_sweep(dataset, store, **given)
 
 
 def _start(source: Loaded, plan: Plan) -> None:

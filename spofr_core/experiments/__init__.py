@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING
 from spofr_core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from spofr_core.experiments.earlier_times import time_from_earlier_runs
     from spofr_core.experiments.executors import Executor, InlineExecutor, PoolExecutor, Task, make_executor
     from spofr_core.experiments.executors.thread_limits import limit_threads
     from spofr_core.experiments.paper.findings import Finding, findings
     from spofr_core.experiments.paper.paper_sweeps import FIGURES, sweeps_for
     from spofr_core.experiments.paper.reproduction import Reproduction, planned_runs, reproduce
+    from spofr_core.experiments.plans import (
+        MOST_RUNS,
+        Plan,
+        parse_numbers,
+        plan_sweep,
+        sample_groups,
+        shared_sample,
+    )
     from spofr_core.experiments.progress import SweepBar, SweepState, format_duration, map_with_progress
     from spofr_core.experiments.run_data import DataShelf, load_splits, training_data
     from spofr_core.experiments.runs.execution import run_fairness
@@ -28,6 +37,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "run_data": ("DataShelf", "load_splits", "training_data"),
+    "plans": ("MOST_RUNS", "Plan", "parse_numbers", "plan_sweep", "sample_groups", "shared_sample"),
+    "earlier_times": ("time_from_earlier_runs",),
     "time_estimate": ("Estimate", "estimate"),
     "executors": ("Executor", "InlineExecutor", "PoolExecutor", "Task", "make_executor"),
     "executors.thread_limits": ("limit_threads",),
@@ -49,6 +60,7 @@ _HOME = {
 
 __all__ = [
     "FIGURES",
+    "MOST_RUNS",
     "RESULT_COLUMNS",
     "RUNS_VARIABLE",
     "DataShelf",
@@ -59,6 +71,7 @@ __all__ = [
     "Finding",
     "InlineExecutor",
     "Owner",
+    "Plan",
     "PoolExecutor",
     "Reproduction",
     "RunConfig",
@@ -82,6 +95,8 @@ __all__ = [
     "make_executor",
     "map_with_progress",
     "missing_runs",
+    "parse_numbers",
+    "plan_sweep",
     "planned_runs",
     "pointed_runs",
     "private_runs",
@@ -91,8 +106,11 @@ __all__ = [
     "results",
     "run_fairness",
     "run_sweep",
+    "sample_groups",
     "shared_runs",
+    "shared_sample",
     "sweeps_for",
+    "time_from_earlier_runs",
     "training_data",
     "unpacked",
     "with_estimates",

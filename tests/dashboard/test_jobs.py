@@ -13,9 +13,9 @@ import pytest
 
 from dashboard.jobs import job_board as jobs_file
 from dashboard.jobs.job_board import MOST_WAITING, Job, JobBoard, first_in_line, recent, slot_lock, slots
-from dashboard.session.plans import planned, shared_sample
 from spofr_core.errors import ConfigError
 from spofr_core.experiments import Owner, RunStore, results
+from spofr_core.experiments.plans import plan_sweep, shared_sample
 from spofr_core.files import read_json, write_json
 
 PATIENCE = 200
@@ -144,7 +144,7 @@ def ended(board, name):
 def sweep(home, **grids):
     dataset, store = shared_sample(home, "german-credit", 30)
     given = {"methods": ["pto"], "deltas": [0.05], "penalties": [0.0], "training": {"max_steps": 20}, **grids}
-    return planned(dataset, store, **given)
+    return plan_sweep(dataset, store, **given)
 
 
 def start(board, plan):

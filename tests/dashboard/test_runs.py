@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 
 from dashboard.charts import run_charts as charts
-from dashboard.jobs.durations import OVERHEAD, from_earlier_runs
-from dashboard.session.plans import MOST_RUNS, numbers, planned, sample_groups, shared_sample
 from dashboard.session.visible_runs import data_label
 from dashboard.widgets.run_picker import part_of, said, values_of
 from spofr_core.errors import ConfigError
@@ -23,6 +21,8 @@ from spofr_core.evaluation import (
     tradeoff,
 )
 from spofr_core.experiments import RESULT_COLUMNS
+from spofr_core.experiments.earlier_times import OVERHEAD, time_from_earlier_runs
+from spofr_core.experiments.plans import MOST_RUNS, parse_numbers, plan_sweep, sample_groups, shared_sample
 from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
 from spofr_core.reporting import baselines, empty_slots, in_order, listed, matched, names_of_methods, palette, promised
@@ -207,13 +207,13 @@ def test_data_with_other_lists_has_another_label(dataset, groups, seed, label):
 
 
 def test_numbers_from_a_text():
-    assert numbers("0, 0.05;0.1  0.05", "deltas") == [0, 0.05, 0.1]
-    assert numbers("5000", "Clicks", int) == [5000]
+    assert parse_numbers("0, 0.05;0.1  0.05", "deltas") == [0, 0.05, 0.1]
+    assert parse_numbers("5000", "Clicks", int) == [5000]
     for text, said_ in [("", "at least one"), ("a", "'a' is not"), ("-1", "not allowed"), ("inf", "not allowed")]:
         with pytest.raises(ConfigError, match=said_):
-            numbers(text, "deltas")
+            parse_numbers(text, "deltas")
     with pytest.raises(ConfigError, match="write them like 5000"):
-        numbers("1.5", "Clicks", int)
+        parse_numbers("1.5", "Clicks", int)
 
 
 def test_groupings_that_charts_could_not_tell_apart_are_refused():
@@ -227,22 +227,22 @@ def test_groupings_that_charts_could_not_tell_apart_are_refused():
 
 def test_a_plan_is_checked(tmp_path):
     dataset, store = shared_sample(tmp_path, "german-credit", 40)
-    plan = planned(dataset, store, methods=["spofr", "fultr"], deltas=[0.1, 0.2], penalties=[1.0], seeds=3)
+    plan = plan_sweep(dataset, store, methods=["spofr", "fultr"], deltas=[0.1, 0.2], penalties=[1.0], seeds=3)
     assert len(plan.runs) == 9
     with pytest.raises(ConfigError, match=f"{MOST_RUNS:,} are the limit"):
-        planned(dataset, store, methods=["spofr"], deltas=[k / 1000 for k in range(200)], seeds=50)
+        plan_sweep(dataset, store, methods=["spofr"], deltas=[k / 1000 for k in range(200)], seeds=50)
     with pytest.raises(ConfigError, match="'methods' is empty"):
-        planned(dataset, store, methods=[], deltas=[0.1])
+        plan_sweep(dataset, store, methods=[], deltas=[0.1])
 
 
 def test_time_from_earlier_runs_is_their_mean_shared_by_the_workers(results, tmp_path):
     dataset, store = shared_sample(tmp_path, "german-credit", 40)
-    plan = planned(dataset, store, methods=["spofr"], deltas=[0.1, 0.2], seeds=100)
+    plan = plan_sweep(dataset, store, methods=["spofr"], deltas=[0.1, 0.2], seeds=100)
     earlier = results.assign(source="german-credit")
     seconds = 200 * (2.0 + OVERHEAD) / 2
-    assert f"about {seconds / 60:.0f} min" in from_earlier_runs(plan.runs, earlier, 2)
-    assert from_earlier_runs(plan.runs, earlier.assign(source="mslr"), 2) == ""
-    assert from_earlier_runs((), earlier, 2) == ""
+    assert f"about {seconds / 60:.0f} min" in time_from_earlier_runs(plan.runs, earlier, 2)
+    assert time_from_earlier_runs(plan.runs, earlier.assign(source="mslr"), 2) == ""
+    assert time_from_earlier_runs((), earlier, 2) == ""
 
 
 def test_a_method_that_is_registered_elsewhere_is_drawn_in_its_own_colour_and_shape(results):

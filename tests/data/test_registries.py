@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dashboard.session.plans import sample_groups, shared_sample
 from dashboard.session.sources import load_bundled, sample_names
 from spofr_core.cli import app
 from spofr_core.data import (
@@ -35,6 +34,7 @@ from spofr_core.data import (
     usual_suffixes,
 )
 from spofr_core.errors import ConfigError, DataError
+from spofr_core.experiments.plans import sample_groups, shared_sample
 
 LINES = b"""{"query": 1, "item": "a", "group": "x", "score": 3}
 {"query": 1, "item": "b", "group": "y", "score": 2}

@@ -1,4 +1,4 @@
-"""From what is chosen on the Train page to a sweep."""
+"""From what somebody chose on a page to a checked sweep, and the store that it belongs into."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
-from spofr_core.experiments import RunConfig, SweepSpec, shared_runs
+from spofr_core.experiments.runs.home import shared_runs
+from spofr_core.experiments.sweep_spec import RunConfig, SweepSpec
 
 MOST_RUNS = 2000
 
@@ -24,7 +25,7 @@ class Plan:
     store: Path
 
 
-def planned(dataset: dict[str, Any], store: Path, **grids: Any) -> Plan:
+def plan_sweep(dataset: dict[str, Any], store: Path, **grids: Any) -> Plan:
     """A checked plan.
 
     Raises
@@ -39,7 +40,7 @@ def planned(dataset: dict[str, Any], store: Path, **grids: Any) -> Plan:
     return Plan(spec, runs, store)
 
 
-def numbers(text: str, what: str, kind: type = float) -> list[Any]:
+def parse_numbers(text: str, what: str, kind: type = float) -> list[Any]:
     """Numbers from 0 up, each once, from a text such as "0, 0.01, 0.05".
 
     Raises
@@ -50,7 +51,7 @@ def numbers(text: str, what: str, kind: type = float) -> list[Any]:
     words = [word for word in re.split(r"[,;\s]+", text) if word]
     if not words:
         raise ConfigError(f"{what}: give at least one number.")
-    found = []
+    values = []
     for word in words:
         try:
             value = kind(word)
@@ -59,8 +60,8 @@ def numbers(text: str, what: str, kind: type = float) -> list[Any]:
             raise ConfigError(f"{what}: {word!r} is not a number of that kind; write them like {example}.") from None
         if not math.isfinite(value) or value < 0:
             raise ConfigError(f"{what}: {word!r} is not allowed; give numbers from 0 up.")
-        found.append(value)
-    return list(dict.fromkeys(found))
+        values.append(value)
+    return list(dict.fromkeys(values))
 
 
 def sample_groups(names: list[str], sample: str) -> list[Any]:
