@@ -266,8 +266,8 @@ def test_a_batch_that_the_merging_gives_up_goes_to_glop(monkeypatch: pytest.Monk
     groups, offsets, scores = np.array([0, 1, 0, 1]), np.array([0, 4]), np.array([3.0, 1.0, 2.0, 0.5])
     lists = prepare(groups, offsets, Fairness(delta=0.0))
     expected = solve_weights(scores, lists)
-    for kernel in ("weights", "solve"):
-        monkeypatch.setattr(two_groups, kernel, lambda *arrays: arrays[-1].fill(1))
+    monkeypatch.setattr(two_groups, "weights", lambda problem, queries, seed, weight, status: status.fill(1))
+    monkeypatch.setattr(two_groups, "solve", lambda problem, queries, seed, answer, warm: answer.status.fill(1))
     assert_allclose(WeightSolver(lists)(scores, queries=np.array([0])), expected, atol=1e-9)
 
 
@@ -310,15 +310,15 @@ def test_a_vector_that_increases_goes_to_glop_and_says_so() -> None:
 def test_lists_the_kernels_fail_on_go_to_glop_and_say_so(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     """Whether the kernel says that it failed or not: a lottery that does not reach its dual bound is not believed."""
     from spofr_core.policy.solvers.kernels import two_groups
+    from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
 
     solve = two_groups.solve
 
-    def gives_up(*arguments: object) -> None:
-        solve(*arguments)
-        rankings, bound, said = arguments[10], arguments[-2], arguments[-1]
-        rankings[:, 3:6] = [0, 1, 2]
-        bound[1] += 1e-3
-        said[1] = status
+    def gives_up(problem: Problem, queries: np.ndarray, seed: int, answer: Answer, *, warm: bool) -> None:
+        solve(problem, queries, seed, answer, warm=warm)
+        answer.rankings[:, 3:6] = [0, 1, 2]
+        answer.bound[1] += 1e-3
+        answer.status[1] = status
 
     monkeypatch.setattr(two_groups, "solve", gives_up)
     scores, groups, offsets = np.arange(9.0), np.array([0, 0, 1] * 3), [0, 3, 6, 9]

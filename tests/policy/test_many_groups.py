@@ -1,7 +1,6 @@
 """The kernel for any number of groups against HiGHS, its own proof, and itself under symmetries."""
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -9,29 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spofr_core.policy.solvers.kernels import many_groups, two_groups
+from spofr_core.policy.solvers.kernels.arguments import Answer as Solution
+from spofr_core.policy.solvers.kernels.arguments import Problem as Batch
 from tests.policy.reference import reference_optimum
-
-
-class Batch(NamedTuple):
-    """Lists of different lengths, flat."""
-
-    scores: np.ndarray
-    codes: np.ndarray
-    offsets: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    v: np.ndarray
-    w: np.ndarray
-
-
-class Solution(NamedTuple):
-    rankings: np.ndarray
-    probabilities: np.ndarray
-    counts: np.ndarray
-    multipliers: np.ndarray
-    weight: np.ndarray
-    bound: np.ndarray
-    status: np.ndarray
 
 
 def solve(batch, seed=0, start=None, queries=None, kernel=many_groups):
@@ -46,19 +25,9 @@ def solve(batch, seed=0, start=None, queries=None, kernel=many_groups):
         bound=np.full(n_queries, np.nan),
         status=np.full(n_queries, -1, np.int8),
     )
-    kernel.solve(
-        batch.scores,
-        batch.codes.astype(np.int32),
-        batch.offsets.astype(np.int64),
-        np.arange(n_queries) if queries is None else np.asarray(queries, np.int64),
-        batch.lower,
-        batch.upper,
-        batch.v,
-        batch.w,
-        np.uint64(seed),
-        start is not None,
-        *out,
-    )
+    given = batch._replace(codes=batch.codes.astype(np.int32), offsets=batch.offsets.astype(np.int64))
+    asked = np.arange(n_queries) if queries is None else np.asarray(queries, np.int64)
+    kernel.solve(given, asked, seed, out, warm=start is not None)
     return out
 
 

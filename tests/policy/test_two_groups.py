@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from spofr_core.policy.solvers.kernels import two_groups
+from spofr_core.policy.solvers.kernels import arguments, two_groups
 from tests.policy.reference import reference_optimum
 
 Floats = NDArray[np.float64]
@@ -64,25 +64,17 @@ def solve_batch(problems: list[Problem], seed: int = 0, write_rankings: bool = T
     multipliers = np.full((queries, groups), np.nan)
     weight, bound = np.full(total, np.nan), np.full(queries, np.nan)
     status = np.full(queries, -1, dtype=np.int8)
-    two_groups.solve(
+    given = arguments.Problem(
         np.concatenate([problem.scores for problem in problems]),
         np.concatenate([problem.codes for problem in problems]),
         offsets,
-        np.arange(queries),
         np.array([problem.lower for problem in problems]),
         np.array([problem.upper for problem in problems]),
         problems[0].v,
         problems[0].w,
-        np.uint64(seed),
-        False,
-        rankings,
-        probabilities,
-        counts,
-        multipliers,
-        weight,
-        bound,
-        status,
     )
+    answer = arguments.Answer(rankings, probabilities, counts, multipliers, weight, bound, status)
+    two_groups.solve(given, np.arange(queries), seed, answer)
     assert (status == 0).all()
     return [
         Answer(
@@ -416,17 +408,16 @@ def test_batch_of_mixed_lists() -> None:
 def test_queries_not_asked_for_are_left_alone() -> None:
     problem = correlated(10, 0)
     weight, bound, counts = np.full(30, -1.0), np.full(3, -1.0), np.full(3, -1, dtype=np.int32)
-    two_groups.solve(
+    given = arguments.Problem(
         np.tile(problem.scores, 3),
         np.tile(problem.codes, 3),
         np.array([0, 10, 20, 30]),
-        np.array([2, 0]),
         np.tile(problem.lower, (3, 1)),
         np.tile(problem.upper, (3, 1)),
         problem.v,
         problem.w,
-        np.uint64(0),
-        True,
+    )
+    answer = arguments.Answer(
         np.full((2, 30), -1, dtype=np.int32),
         np.full((3, 2), -1.0),
         counts,
@@ -435,6 +426,7 @@ def test_queries_not_asked_for_are_left_alone() -> None:
         bound,
         np.full(3, -1, dtype=np.int8),
     )
+    two_groups.solve(given, np.array([2, 0]), 0, answer, warm=True)
     np.testing.assert_array_equal(counts, [2, -1, 2])
     assert bound[1] == -1
     assert (weight.reshape(3, 10)[1] == -1).all()

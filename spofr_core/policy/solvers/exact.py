@@ -20,6 +20,7 @@ from spofr_core.policy.compiled_threads import threads_for
 from spofr_core.policy.expectation import expectation
 from spofr_core.policy.programme import FloatArray, IntArray, PreparedLists, Programme
 from spofr_core.policy.solvers.kernels import many_groups, two_groups
+from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
 from spofr_core.policy.solvers.solver import Solution
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ class Workspace:
         self.weight = np.zeros(lists.n_items)
         self.bound = np.zeros(n_lists)
         self.status = np.zeros(n_lists, dtype=np.int8)
+        self._answer = Answer(
+            self.rankings, self.probabilities, self.counts, self.multipliers, self.weight, self.bound, self.status
+        )
         self._rankings_of_few = self.rankings if keep_rankings else self.rankings[:0]
         self._many = lists.n_present > 2
         self._all = (np.flatnonzero(~self._many), np.flatnonzero(self._many))
@@ -93,25 +97,9 @@ class Workspace:
         lists = self.lists
         work = 0 if len(queries) == 1 else len(queries) * len(lists.v)
         with threads_for(work, enough=enough):
-            kernel(
-                scores,
-                lists.codes,
-                lists.offsets,
-                queries,
-                lists.lower,
-                lists.upper,
-                lists.v,
-                lists.w,
-                np.uint64(seed),
-                True,  # a list with a count of 0 has no last solution and starts cold
-                rankings,
-                self.probabilities,
-                self.counts,
-                self.multipliers,
-                self.weight,
-                self.bound,
-                self.status,
-            )
+            problem = Problem(scores, lists.codes, lists.offsets, lists.lower, lists.upper, lists.v, lists.w)
+            answer = self._answer._replace(rankings=rankings)
+            kernel(problem, queries, seed, answer, warm=True)  # a list with a count of 0 starts cold
 
     def solution(self) -> Solution:
         """What the arrays hold, without copying: run no more on a workspace whose solution is kept."""

@@ -24,6 +24,7 @@ from spofr_core.policy.programme import (
 )
 from spofr_core.policy.solvers.exact import Workspace
 from spofr_core.policy.solvers.kernels import two_groups
+from spofr_core.policy.solvers.kernels.arguments import Problem
 
 if TYPE_CHECKING:
     from spofr_core.policy.solvers.glop import GlopSolver
@@ -122,19 +123,9 @@ class WeightSolver:
         self, scores: FloatArray, queries: IntArray, seed: int, weight: FloatArray, status: npt.NDArray[np.int8]
     ) -> None:
         lists = self.lists
-        two_groups.weights(
-            np.ascontiguousarray(scores, dtype=np.float64),
-            lists.codes,
-            lists.offsets,
-            queries,
-            lists.lower,
-            lists.upper,
-            lists.v,
-            lists.w,
-            np.uint64(seed),
-            weight,
-            status,
-        )
+        values = np.ascontiguousarray(scores, dtype=np.float64)
+        problem = Problem(values, lists.codes, lists.offsets, lists.lower, lists.upper, lists.v, lists.w)
+        two_groups.weights(problem, queries, seed, weight, status)
 
     def _solve(self, seed: int, queries: IntArray | None) -> None:
         lists, workspace = self.lists, self._workspace

@@ -21,9 +21,13 @@ optimal between their prices, and the search over ``lam`` narrows them until no 
 # mypy: allow-untyped-defs, allow-untyped-decorators, allow-untyped-calls
 # The types of the inner functions are numba's to infer.
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
+
+from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
 
 _SHARES = 32  # pieces of a batch: enough to balance the threads, few enough to allocate memory for each
 _BLOCK = 16  # neighbouring queries that stay in one share
@@ -36,6 +40,22 @@ _STEEP = 1e300  # stands for exposure / utility where the discount is flat
 _DV, _DW, _RATIO = 0, 1, 2
 # rows of `chains`
 _FLOOR, _CEILING, _CHAIN, _LOW, _HIGH, _PEAK, _BREAK = 0, 1, 2, 3, 4, 5, 6
+
+
+class _Desk(NamedTuple):
+    """Working memory of one list after another, allocated once; `sums` and `steps` are the same for all of them."""
+
+    sums: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    y: NDArray[np.float64]
+    item: NDArray[np.int32]
+    total: NDArray[np.float64]
+    tie: NDArray[np.float64]
+    chains: NDArray[np.int32]
+    values: NDArray[np.float64]
+    spare_keys: NDArray[np.float64]
+    spare_items: NDArray[np.int32]
+    ranks: NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -341,11 +361,11 @@ def _write(chain, probability, ranking, one, two, n, start, w, item, chains, ran
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve_query(
-    q, name, scores, codes, offsets, lower, upper, v, w, sums, seed, rankings, probabilities, counts, multipliers,
-    weight, bound, status, y, item, total, tie, steps, chains, values, spare_keys, spare_items, ranks,
-):  # fmt: skip
+def _solve_query(q, name, problem, seed, answer, desk):
     """Solve query `q`, whose ties `name` decides: the plain sort if it holds the bounds, else the best mixture."""
+    scores, codes, offsets, lower, upper, v, w = problem
+    rankings, probabilities, counts, multipliers, weight, bound, status = answer
+    sums, steps, y, item, total, tie, chains, values, spare_keys, spare_items, ranks = desk
     start, n = offsets[q], offsets[q + 1] - offsets[q]
     for g in range(multipliers.shape[1]):
         multipliers[q, g] = 0.0
@@ -408,135 +428,81 @@ def _steps_down(v, w):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve_some(
-    first, stop, stride, names, queries, scores, codes, offsets, lower, upper, v, w, seed, rankings, probabilities,
-    counts, multipliers, weight, bound, status,
-):  # fmt: skip
+def _solve_some(first, stop, stride, names, queries, problem, seed, answer):
     """Solve blocks of `queries`, `stride` apart, in memory that is allocated once."""
-    m = len(v) + 3
-    sums, steps = _steps_down(v, w)
-    y, total, tie, values = np.empty((2, m)), np.empty((2, m)), np.empty((2, m)), np.empty((2, m))
-    item, chains = np.empty((2, m), np.int32), np.empty((7, m), np.int32)
-    spare_keys, spare_items, ranks = np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32)
+    m = len(problem.v) + 3
+    sums, steps = _steps_down(problem.v, problem.w)
+    desk = _Desk(
+        sums, steps, np.empty((2, m)), np.empty((2, m), np.int32), np.empty((2, m)), np.empty((2, m)),
+        np.empty((7, m), np.int32), np.empty((2, m)), np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32),
+    )  # fmt: skip
     for block in range(first, stop, stride):
         for i in range(block, min(block + _BLOCK, stop)):
-            _solve_query(
-                queries[i], names[i], scores, codes, offsets, lower, upper, v, w, sums, seed, rankings, probabilities,
-                counts, multipliers, weight, bound, status, y, item, total, tie, steps, chains, values,
-                spare_keys, spare_items, ranks,
-            )  # fmt: skip
+            _solve_query(queries[i], names[i], problem, seed, answer, desk)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
 def weights(
-    scores: NDArray[np.float64],
-    codes: NDArray[np.int32],
-    offsets: NDArray[np.int64],
+    problem: Problem,
     queries: NDArray[np.int64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    v: NDArray[np.float64],
-    w: NDArray[np.float64],
-    seed: np.uint64,
+    seed: int,
     weight: NDArray[np.float64],
     status: NDArray[np.int8],
 ) -> None:
     """What `solve` writes to `weight` and `status`, for a small batch on one thread and in memory of the batch's size.
 
     The arrays of a training set are far apart in memory; to touch them once, in the order of the batch, is half of
-    what a small batch costs. `scores`, `weight` and `status` are those of the lists in `queries`, in that order; the
-    rest belongs to all lists.
+    what a small batch costs. `problem.scores`, `weight` and `status` are those of the lists in `queries`, in that
+    order; the rest belongs to all lists.
     """
-    k = len(queries)
-    starts, lows, highs = np.zeros(k + 1, np.int64), np.empty((k, lower.shape[1])), np.empty((k, lower.shape[1]))
+    # Arrays one by one: to find out the type of a tuple takes numba longer than to solve a list.
+    _weights(*problem, queries, np.uint64(seed), weight, status)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _weights(scores, codes, offsets, lower, upper, v, w, queries, seed, weight, status):
+    k, groups = len(queries), lower.shape[1]
+    starts, lows, highs = np.zeros(k + 1, np.int64), np.empty((k, groups)), np.empty((k, groups))
     near = np.empty(len(scores), np.int32)
     for i in range(k):
         start, n = offsets[queries[i]], offsets[queries[i] + 1] - offsets[queries[i]]
         starts[i + 1] = starts[i] + n
         for j in range(n):
             near[starts[i] + j] = codes[start + j]
-        for g in range(lower.shape[1]):
+        for g in range(groups):
             lows[i, g], highs[i, g] = lower[queries[i], g], upper[queries[i], g]
-    _solve_some(
-        0, k, _BLOCK, queries, np.arange(k), scores, near, starts, lows, highs, v, w, seed,
-        np.empty((0, 0), np.int32), np.empty((k, 2)), np.empty(k, np.int32), np.empty((k, lower.shape[1])),
-        weight, np.empty(k), status,
+    problem = Problem(scores, near, starts, lows, highs, v, w)
+    answer = Answer(
+        np.empty((0, 0), np.int32), np.empty((k, 2)), np.empty(k, np.int32), np.empty((k, groups)), weight,
+        np.empty(k), status,
     )  # fmt: skip
+    _solve_some(0, k, _BLOCK, queries, np.arange(k), problem, seed, answer)
 
 
-@njit(parallel=True, cache=True, nogil=True, error_model="numpy")
-def solve(
-    scores: NDArray[np.float64],
-    codes: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    queries: NDArray[np.int64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    v: NDArray[np.float64],
-    w: NDArray[np.float64],
-    seed: np.uint64,
-    warm: bool,
-    rankings: NDArray[np.int32],
-    probabilities: NDArray[np.float64],
-    counts: NDArray[np.int32],
-    multipliers: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    bound: NDArray[np.float64],
-    status: NDArray[np.int8],
-) -> None:
-    """Solve the queries named in `queries`, in each of which one or two groups are present, in parallel.
+def solve(problem: Problem, queries: NDArray[np.int64], seed: int, answer: Answer, *, warm: bool = False) -> None:
+    """Solve the lists named in `queries`, in each of which one or two groups are present, in parallel.
 
     Parameters
     ----------
-    scores, codes, offsets
-        Flat lists, none empty: query ``q`` is ``offsets[q]:offsets[q + 1]``, with finite scores and group codes.
-    queries
-        The queries to solve; nothing is written for the others.
-    lower, upper
-        Bounds on the total exposure of each group, query x group, feasible up to rounding; infinite ones are no bounds,
-        those of absent groups are not read.
-    v, w
-        Nonincreasing position bias and discount, as long as the longest list or longer.
-    seed
-        Of the lots that order equal scores: with the query's and the item's index it fixes them.
-    warm
-        Not used: the search needs no start. Here for the signature that all kernels share.
-    rankings
-        Out: ranking ``r`` of query ``q`` is ``rankings[r, offsets[q]:offsets[q + 1]]``, indices within the list from
-        the top down. With no rows none are written, for those who only need `weight`.
-    probabilities, counts
-        Out: the probabilities of the query's 1 or 2 rankings (0 for the rest), and how many there are.
-    multipliers
-        Out: what a unit of exposure costs, on the one row that binds: positive on a lower bound, negative on an upper
-        one, ``d utility / d bound = -multiplier``; 0 where a bound costs nothing.
-    weight
-        Out: expected discount of each item, ``(Pi w)_i``.
-    bound
-        Out: upper bound on the utility that the multipliers prove.
-    status
-        Out: 0 if bound and utility agree, 1 if the query was given up.
+    problem, answer
+        See there. An answer has one or two rankings.
+    queries : (K,)
+        The lists to solve.
+    seed : int
+        Of the lots that order equal scores: with the list's and the item's index it fixes them.
+    warm : bool
+        Not used: the search needs no start. Here for the call that both kernels share.
     """
+    # Arrays one by one: to find out the type of a tuple takes numba longer than to solve a list.
+    _solve(*problem, queries, np.uint64(seed), *answer)
+
+
+@njit(parallel=True, cache=True, nogil=True, error_model="numpy")
+def _solve(
+    scores, codes, offsets, lower, upper, v, w, queries, seed, rankings, probabilities, counts, multipliers, weight,
+    bound, status,
+):  # fmt: skip
     shares = min(_SHARES, (len(queries) + _BLOCK - 1) // _BLOCK)
     for share in prange(shares):
-        _solve_some(
-            share * _BLOCK,
-            len(queries),
-            shares * _BLOCK,
-            queries,
-            queries,
-            scores,
-            codes,
-            offsets,
-            lower,
-            upper,
-            v,
-            w,
-            seed,
-            rankings,
-            probabilities,
-            counts,
-            multipliers,
-            weight,
-            bound,
-            status,
-        )
+        problem = Problem(scores, codes, offsets, lower, upper, v, w)
+        answer = Answer(rankings, probabilities, counts, multipliers, weight, bound, status)
+        _solve_some(share * _BLOCK, len(queries), shares * _BLOCK, queries, queries, problem, seed, answer)

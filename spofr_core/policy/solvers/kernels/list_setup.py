@@ -1,0 +1,140 @@
+"""A list made ready: items sorted and grouped, positions and bounds mapped to the unit scale."""
+
+import numpy as np
+
+from spofr_core.policy.solvers.kernels.list_desk import (
+    CODE,
+    DROP_V,
+    DROP_W,
+    FIRST,
+    GROUP,
+    LOWER,
+    MEMBER,
+    MEMBER_SCORE,
+    ORDER,
+    SCORE,
+    UPPER,
+    Floats,
+    Ints,
+    Keys,
+    V,
+    W,
+    jit,
+)
+
+
+@jit
+def _tie_key(seed: int, query: int, item: int) -> np.uint64:
+    """A number that looks random and depends on nothing but its arguments (splitmix64)."""
+    x = np.uint64(seed) + np.uint64(query) * np.uint64(0xD1342543DE82EF95)
+    for salt in (np.uint64(item), np.uint64(0)):
+        x += np.uint64(0x9E3779B97F4A7C15) * (salt + np.uint64(1))
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    return x
+
+
+@jit
+def sort_items(scores: Floats, n: int, seed: int, query: int, order: Ints, y: Floats, tie: Keys) -> None:
+    """Items by (score descending, tie key); `y` becomes the sorted scores."""
+    if n <= 40:
+        for i in range(n):
+            score = scores[i]
+            k = i
+            while k > 0 and y[k - 1] < score:
+                y[k], order[k] = y[k - 1], order[k - 1]
+                k -= 1
+            y[k], order[k] = score, i
+    else:
+        ascending = np.argsort(scores[:n])
+        for k in range(n):
+            order[k] = ascending[n - 1 - k]
+            y[k] = scores[order[k]]
+    start = 0
+    while start < n:
+        stop = start + 1
+        while stop < n and y[stop] == y[start]:
+            stop += 1
+        if stop - start > 1:
+            _shuffle(order, start, stop, seed, query, tie)
+        start = stop
+
+
+@jit
+def _shuffle(order: Ints, start: int, stop: int, seed: int, query: int, tie: Keys) -> None:
+    """Order a run of equal scores by the tie keys."""
+    for k in range(start, stop):
+        tie[k] = _tie_key(seed, query, order[k])
+    if stop - start <= 40:
+        for i in range(start + 1, stop):
+            key, item, k = tie[i], order[i], i
+            while k > start and tie[k - 1] > key:
+                tie[k], order[k] = tie[k - 1], order[k - 1]
+                k -= 1
+            tie[k], order[k] = key, item
+    else:
+        sequence = np.argsort(tie[start:stop])
+        order[start:stop] = order[start:stop][sequence]
+
+
+@jit
+def set_positions(place: Floats, v: Floats, w: Floats, n: int) -> None:
+    """Map v and w to [0, 1] and take their drops.
+
+    Inside a block of equal v and w the drop is the one at the block's end: that is what its positions are worth.
+    """
+    spread_v, spread_w = v[0] - v[n - 1], w[0] - w[n - 1]
+    for j in range(n):
+        place[V, j] = (v[j] - v[n - 1]) / spread_v if spread_v > 0.0 else 0.0
+        place[W, j] = (w[j] - w[n - 1]) / spread_w if spread_w > 0.0 else 0.0
+    place[DROP_V, n - 1] = 0.0
+    place[DROP_W, n - 1] = 0.0
+    for j in range(n - 2, -1, -1):
+        if v[j] == v[j + 1] and w[j] == w[j + 1]:
+            place[DROP_V, j] = place[DROP_V, j + 1]
+            place[DROP_W, j] = place[DROP_W, j + 1]
+        else:
+            place[DROP_V, j] = place[V, j] - place[V, j + 1]
+            place[DROP_W, j] = place[W, j] - place[W, j + 1]
+
+
+@jit
+def set_groups(place: Floats, seat: Ints, marks: Ints, local: Ints, codes: Ints, n: int) -> int:
+    """Number the groups by their best item, so that nothing depends on their codes; returns how many there are."""
+    n_groups = 0
+    for rank in range(n):
+        code = codes[seat[ORDER, rank]]
+        g = local[code]
+        if g < 0:
+            g = n_groups
+            local[code] = g
+            marks[CODE, g] = code
+            marks[FIRST, g + 1] = 0
+            n_groups += 1
+        seat[GROUP, rank] = g
+        marks[FIRST, g + 1] += 1
+    marks[FIRST, 0] = 0
+    for g in range(n_groups):
+        marks[FIRST, g + 1] += marks[FIRST, g]
+    for rank in range(n):
+        g = seat[GROUP, rank]
+        k = marks[FIRST, g]
+        seat[MEMBER, k] = rank
+        place[MEMBER_SCORE, k] = place[SCORE, rank]
+        marks[FIRST, g] += 1
+    for g in range(n_groups, 0, -1):
+        marks[FIRST, g] = marks[FIRST, g - 1]
+    marks[FIRST, 0] = 0
+    return n_groups
+
+
+@jit
+def set_bounds(
+    row: Floats, marks: Ints, lower: Floats, upper: Floats, n_groups: int, base: float, spread: float,
+) -> None:  # fmt: skip
+    """The bounds in units of the mapped v."""
+    for g in range(n_groups):
+        size = marks[FIRST, g + 1] - marks[FIRST, g]
+        row[LOWER, g] = (lower[marks[CODE, g]] - size * base) / spread
+        row[UPPER, g] = (upper[marks[CODE, g]] - size * base) / spread
