@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spofr_core import splitmix
 from spofr_core.policy.solvers.kernels.compiled import drop_stale
 
-drop_stale(Path(__file__).parent)
+drop_stale(Path(__file__).parent, Path(splitmix.__file__))

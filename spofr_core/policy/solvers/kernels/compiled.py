@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def drop_stale(folder: Path) -> list[Path]:
-    """Delete the indices of compiled functions in a folder that are older than any of its sources.
+def drop_stale(folder: Path, *others: Path) -> list[Path]:
+    """Delete the indices of compiled functions in a folder that are older than any of its sources, or of the others.
 
     Without its index a compiled function is made anew. An index may be deleted by two processes at once, and where it
     cannot be deleted (an installation that nobody may write to) sources do not change either.
@@ -17,7 +17,7 @@ def drop_stale(folder: Path) -> list[Path]:
     list of Path
         What was deleted.
     """
-    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    newest = max(source.stat().st_mtime for source in (*folder.glob("*.py"), *others))
     stale = []
     for index in (folder / "__pycache__").glob("*.nbi"):
         with suppress(OSError):

@@ -21,6 +21,7 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     W,
     jit,
 )
+from spofr_core.splitmix import GOLDEN, splitmix64
 
 
 @jit
@@ -28,10 +29,7 @@ def _tie_key(seed: int, query: int, item: int) -> np.uint64:
     """A number that looks random and depends on nothing but its arguments (splitmix64)."""
     x = np.uint64(seed) + np.uint64(query) * np.uint64(0xD1342543DE82EF95)
     for salt in (np.uint64(item), np.uint64(0)):
-        x += np.uint64(0x9E3779B97F4A7C15) * (salt + np.uint64(1))
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        x ^= x >> np.uint64(31)
+        x = splitmix64(x + GOLDEN * (salt + np.uint64(1)))
     return x
 
 

@@ -28,6 +28,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
+from spofr_core.splitmix import GOLDEN, splitmix64
 
 _SHARES = 32  # pieces of a batch: enough to balance the threads, few enough to allocate memory for each
 _BLOCK = 16  # neighbouring queries that stay in one share
@@ -63,10 +64,7 @@ def _tie_key(seed, query, item):
     """Uniform number in [0, 1) that depends on nothing but its three arguments (splitmix64 twice)."""
     x = np.uint64(seed) ^ (np.uint64(query) * np.uint64(0xD1342543DE82EF95))
     for salt in (np.uint64(0), np.uint64(item)):
-        x = (x + salt) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x2545F4914F6CDD1D)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        x ^= x >> np.uint64(31)
+        x = splitmix64((x + salt) * GOLDEN + np.uint64(0x2545F4914F6CDD1D))
     return np.float64(x >> np.uint64(11)) * 2.0**-53
 
 
