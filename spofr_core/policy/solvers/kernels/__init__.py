@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spofr_core import splitmix
 from spofr_core.policy.solvers.kernels.compiled import drop_stale
 
-drop_stale(Path(__file__).parent, Path(splitmix.__file__))
+drop_stale(Path(__file__).parent, Path(__file__).parents[3] / "splitmix.py")
