@@ -3,43 +3,70 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from importlib import import_module
 
 import streamlit as st
 
-PAGES = {
-    "data": ("Data", ":material/table_view:"),
-    "audit": ("Audit", ":material/balance:"),
-    "train": ("Train", ":material/model_training:"),
-    "tradeoffs": ("Tradeoffs", ":material/show_chart:"),
-    "guarantees": ("Guarantees", ":material/verified_user:"),
-    "policy": ("Policy", ":material/casino:"),
-    "report": ("Report", ":material/description:"),
-}
+from spofr_core.registry import Registry
+
 FIRST = "audit"
 """The page that a newcomer sees."""
 
 
+@dataclass(frozen=True)
+class Page:
+    """One page of the dashboard.
+
+    Parameters
+    ----------
+    name : str
+        Its address.
+    title : str
+        Its name in the menu.
+    icon : str
+        Beside the title, such as ":material/balance:".
+    module : str
+        Full name of the module whose function `page` draws it.
+    """
+
+    name: str
+    title: str
+    icon: str
+    module: str
+
+    def open(self) -> None:
+        """Draw it; its code is loaded when somebody first goes there."""
+        # Pages about learning load torch, which takes seconds.
+        patience: AbstractContextManager[object] = (
+            nullcontext() if self.module in sys.modules else st.spinner("Opening the page")
+        )
+        with patience:
+            module = import_module(self.module)
+        module.page()
+
+
+PAGES: Registry[Page] = Registry("page", {})
+"""In the order of the menu."""
+for _name, _title, _icon in (
+    ("data", "Data", ":material/table_view:"),
+    ("audit", "Audit", ":material/balance:"),
+    ("train", "Train", ":material/model_training:"),
+    ("tradeoffs", "Tradeoffs", ":material/show_chart:"),
+    ("guarantees", "Guarantees", ":material/verified_user:"),
+    ("policy", "Policy", ":material/casino:"),
+    ("report", "Report", ":material/description:"),
+):
+    PAGES.register(Page(_name, _title, _icon, f"dashboard.views.{_name}_page"))
+
+
 def page_named(name: str) -> st.Page:
-    """The page in `dashboard/views/<name>_page.py`; its code is loaded when somebody goes there."""
-    title, icon = PAGES[name]
-    return st.Page(_opener(name), title=title, icon=icon, url_path=name, default=name == FIRST)
+    """The page at this address, for the menu and for links."""
+    page = PAGES[name]
+    return st.Page(page.open, title=page.title, icon=page.icon, url_path=name, default=name == FIRST)
 
 
 def pages() -> list[st.Page]:
     """All pages, in the order of the menu."""
     return [page_named(name) for name in PAGES]
-
-
-def _opener(name: str) -> Callable[[], None]:
-    module = f"dashboard.views.{name}_page"
-
-    def run() -> None:
-        if module not in sys.modules:
-            # Pages about learning load torch, which takes seconds.
-            with st.spinner("Opening the page"):
-                import_module(module)
-        sys.modules[module].page()
-
-    return run

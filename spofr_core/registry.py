@@ -1,4 +1,4 @@
-"""Registries: every notion, measure, method, scorer, sample and format is one object, registered once by its name.
+"""Registries: every notion, measure, method, scorer, sample, format, page and command is one object with a name.
 
 Everything that lists such things (shell help, sidebar, Train page, charts, reports, tables) iterates over a registry,
 so whatever is registered is found everywhere. Entries of one's own come from plug-ins: modules named in SPOFR_PLUGINS
@@ -139,4 +139,7 @@ def _import(module: str, who: str) -> None:
     try:
         importlib.import_module(module)
     except ImportError as error:
-        raise ConfigError(f"The plug-in {module!r} that {who} cannot be imported: {error}.") from error
+        raise ConfigError(
+            f"The plug-in {module!r} that {who} cannot be imported ({error}); "
+            "install it, or put its folder on PYTHONPATH."
+        ) from error

@@ -67,9 +67,10 @@ def test_the_recipes_are_the_code_that_is_tested():
     files = {
         path.read_text("utf-8") for path in folder.glob("*.py") if not path.stem.startswith(("test_", "__", "conf"))
     }
-    quoted = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), flags=re.DOTALL)
+    recipes = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n### ")[1:]
+    quoted = [code for recipe in recipes for code in re.findall(r"```python\n(.*?)```", recipe, flags=re.DOTALL)]
     assert set(quoted) == files
-    assert len(quoted) == len(files)
+    assert len(recipes) == len(quoted) == len(files) == 10
 
 
 def test_recipes_name_files_and_folders_that_exist():

@@ -5,49 +5,25 @@ Exit code 0: done. 1: the audited thing fails (`--fail-on-violation`, `verify`).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from spofr_core.cli.commands import (
-    audit_command,
-    bench_command,
-    dashboard_command,
-    doctor_command,
-    repair_command,
-    reproduce_command,
-    runs_command,
-    sweep_command,
-    train_command,
-    verify_command,
-)
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.shell_words import in_shell_words
 from spofr_core.errors import SpofrError
+from spofr_core.lazy import lazy_names
 
-COMMANDS = (
-    audit_command,
-    repair_command,
-    verify_command,
-    train_command,
-    sweep_command,
-    runs_command,
-    reproduce_command,
-    dashboard_command,
-    bench_command,
-    doctor_command,
-)
-
-app = typer.Typer(
-    help="Audit, repair and learn rankings whose exposure is provably fair for every query.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-for command in COMMANDS:
-    command.register(app)
+if TYPE_CHECKING:
+    from spofr_core.cli.application import app
 
 
 def main() -> None:
     """Entry point: what goes wrong on purpose is one sentence on stderr and exit code 2."""
     try:
+        # Options list what plug-ins bring, and a plug-in that cannot be imported is bad input too.
+        from spofr_core.cli.application import app
+
         app()
     except SpofrError as error:
         typer.echo(f"spofr: {in_shell_words(str(error))}", err=True)
@@ -57,4 +33,6 @@ def main() -> None:
         raise SystemExit(2) from None
 
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "Command", "app", "main"]
+
+__getattr__ = lazy_names(__name__, {"application": ("app",)})

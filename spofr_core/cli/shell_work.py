@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spofr_core.errors import ConfigError
+from spofr_core.experiments import EXECUTORS
 
 if TYPE_CHECKING:
     from spofr_core.evaluation import Map
     from spofr_core.experiments import DataShelf, Executor, RunConfig, RunStore
 
 WorkersOption = Annotated[int, typer.Option(help="Processes on this machine; 1 works in this one.")]
-SchedulerOption = Annotated[
-    str | None, typer.Option(help="Dask scheduler such as tcp://host:8786, or 'local' for a Dask cluster here.")
-]
+SchedulerOption = Annotated[str | None, typer.Option(help=f"{'; '.join(kind.about for kind in EXECUTORS.values())}.")]
 ProbeOption = Annotated[bool, typer.Option("--probe/--no-probe", help="Estimate the time from a few steps first.")]
 
 

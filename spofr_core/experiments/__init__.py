@@ -8,7 +8,17 @@ from spofr_core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from spofr_core.experiments.earlier_times import time_from_earlier_runs
-    from spofr_core.experiments.executors import Executor, InlineExecutor, PoolExecutor, Task, make_executor
+    from spofr_core.experiments.executors import (
+        EXECUTORS,
+        Executor,
+        ExecutorKind,
+        InlineExecutor,
+        Order,
+        Outcome,
+        PoolExecutor,
+        Task,
+        make_executor,
+    )
     from spofr_core.experiments.executors.thread_limits import limit_threads
     from spofr_core.experiments.paper.findings import Finding, findings
     from spofr_core.experiments.paper.paper_sweeps import FIGURES, sweeps_for
@@ -40,7 +50,17 @@ _HOME = {
     "plans": ("MOST_RUNS", "Plan", "parse_numbers", "plan_sweep", "sample_groups", "shared_sample"),
     "earlier_times": ("time_from_earlier_runs",),
     "time_estimate": ("Estimate", "estimate"),
-    "executors": ("Executor", "InlineExecutor", "PoolExecutor", "Task", "make_executor"),
+    "executors": (
+        "EXECUTORS",
+        "Executor",
+        "ExecutorKind",
+        "InlineExecutor",
+        "Order",
+        "Outcome",
+        "PoolExecutor",
+        "Task",
+        "make_executor",
+    ),
     "executors.thread_limits": ("limit_threads",),
     "paper.findings": ("Finding", "findings"),
     "runs.run_output": ("RESULT_COLUMNS",),
@@ -59,6 +79,7 @@ _HOME = {
 }
 
 __all__ = [
+    "EXECUTORS",
     "FIGURES",
     "MOST_RUNS",
     "RESULT_COLUMNS",
@@ -67,9 +88,12 @@ __all__ = [
     "DatasetSpec",
     "Estimate",
     "Executor",
+    "ExecutorKind",
     "FileLock",
     "Finding",
     "InlineExecutor",
+    "Order",
+    "Outcome",
     "Owner",
     "Plan",
     "PoolExecutor",

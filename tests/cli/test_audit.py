@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +113,16 @@ def test_the_process_exits_with_two_and_no_traceback(tmp_path):
     assert result.stderr.startswith("spofr: ")
     assert "'high'" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_plug_in_that_is_not_there_is_one_sentence():
+    command = [sys.executable, "-c", "from spofr_core.cli import main; main()", "audit", str(HIRING)]
+    environment = {**os.environ, "SPOFR_PLUGINS": "not_there.at_all"}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("spofr: The plug-in 'not_there.at_all' that SPOFR_PLUGINS names cannot be imported")
+    assert result.stderr.count("\n") == 1
 
 
 def test_unwritable_output_is_told(tmp_path):

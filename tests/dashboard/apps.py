@@ -17,17 +17,15 @@ PATIENCE = 120
 
 def _script(name: str) -> None:
     """What `dashboard/app.py` does for one page, without the menu."""
-    from importlib import import_module
-
     import streamlit as st
 
-    from dashboard.navigation import pages
+    from dashboard.navigation import PAGES, pages
     from dashboard.session.choices import write_address
     from dashboard.widgets.controls import controls
 
     st.navigation(pages(), position="hidden")  # so that a page may send the reader to another one
     controls()
-    import_module(f"dashboard.views.{name}_page").page()
+    PAGES[name].open()
     write_address()
 
 

@@ -24,7 +24,6 @@ def file(tmp_path):
 
 
 def test_the_shell_reads_it(shell, file):
-    assert "jsonl" in shell("format", "audit", "--help")
     summary = json.loads(shell("format", "audit", str(file), "--delta", "0.02", "--json", "-"))
     assert summary["queries"]["total"] == 4
 

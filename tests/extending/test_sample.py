@@ -9,7 +9,6 @@ from tests.dashboard.apps import charts, shown
 
 
 def test_the_shell_knows_it(shell):
-    assert "bakeries" in shell("sample", "audit", "--help")
     summary = json.loads(shell("sample", "audit", "--sample", "bakeries", "--delta", "0.02", "--json", "-"))
     assert summary["queries"]["total"] == 18
     assert set(summary["groups"]) == {"chain", "family"}

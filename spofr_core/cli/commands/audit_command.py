@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
@@ -114,3 +115,6 @@ def _print_measures(summary: dict[str, Any]) -> None:
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("audit")(audit_command)
+
+
+COMMANDS.register(Command("audit", register))

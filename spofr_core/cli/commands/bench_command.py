@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.shell_output import JsonOption, print_ratios
 
 bench_app = typer.Typer(help="Measured ratios, side by side in one run.", no_args_is_help=True)
@@ -72,3 +73,6 @@ def time_sweep(
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.add_typer(bench_app, name="bench")
+
+
+COMMANDS.register(Command("bench", register))

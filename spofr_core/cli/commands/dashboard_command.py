@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.errors import ConfigError
 
 
@@ -54,3 +55,6 @@ def pointed_at(folders: list[Path]) -> dict[str, str]:
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("dashboard")(dashboard_command)
+
+
+COMMANDS.register(Command("dashboard", register))

@@ -11,6 +11,7 @@ import numba
 import typer
 
 from spofr_core.browser import find_browser
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.data import sample_path
 from spofr_core.errors import SpofrError
@@ -83,3 +84,6 @@ def doctor_command(json_: JsonOption = None) -> None:
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("doctor")(doctor_command)
+
+
+COMMANDS.register(Command("doctor", register))

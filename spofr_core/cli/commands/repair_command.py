@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
@@ -91,3 +92,6 @@ def register(app: typer.Typer) -> None:
     """Add the command to the application, under its name of before too."""
     app.command("repair")(repair_command)
     app.command("rerank", hidden=True)(repair_command)
+
+
+COMMANDS.register(Command("repair", register))

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.shell_work import Interrupt, ProbeOption, SchedulerOption, WorkersOption, announce, sweep_executor
 from spofr_core.errors import ConfigError
 
@@ -68,3 +69,6 @@ def reproduce_command(
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("reproduce")(reproduce_command)
+
+
+COMMANDS.register(Command("reproduce", register))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.shell_output import JsonOption, emit_json, run_table
 from spofr_core.errors import ConfigError
 
@@ -98,3 +99,6 @@ def _open_store(out: Path) -> RunStore:
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.add_typer(runs_app, name="runs")
+
+
+COMMANDS.register(Command("runs", register))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.options import SettingsOption, parse_settings
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import Interrupt, ProbeOption, SchedulerOption, WorkersOption, announce, sweep_executor
@@ -133,3 +134,6 @@ def _numbers(text: str, option: str, kind: Callable[[str], T]) -> list[T]:
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("sweep")(sweep_command)
+
+
+COMMANDS.register(Command("sweep", register))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.options import DataOptions, FairnessOptions, SettingsOption, parse_settings, with_options
 from spofr_core.cli.shell_work import Interrupt, sweep_executor
 from spofr_core.data import SAMPLES
@@ -139,3 +140,6 @@ def _train(config: RunConfig, root: Path, shelf: Any, log: Path | None) -> RunSt
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("train")(train_command)
+
+
+COMMANDS.register(Command("train", register))

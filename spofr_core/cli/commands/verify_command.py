@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_words import in_shell_words
@@ -69,3 +70,6 @@ def _verdict(summary: dict[str, Any]) -> str:
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("verify")(verify_command)
+
+
+COMMANDS.register(Command("verify", register))

@@ -1,0 +1,16 @@
+"""The application: every command, those of plug-ins included."""
+
+from __future__ import annotations
+
+import typer
+
+from spofr_core.cli.commands import COMMANDS
+
+app = typer.Typer(
+    help="Audit, repair and learn rankings whose exposure is provably fair for every query.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in COMMANDS.values():
+    command.register(app)
