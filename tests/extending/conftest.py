@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import streamlit as st
 
 from spofr_core.registry import Registry
 
@@ -22,6 +23,7 @@ def plugged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callabl
     """Import a recipe of this folder; what it registers is taken out again after the test."""
     monkeypatch.setenv("SPOFR_HOME", str(tmp_path / "home"))
     taken: list[tuple[str, Registry, str]] = []
+    st.cache_resource.clear()  # pages of other tests have measured without it
 
     def plug(recipe: str, registry: Registry, name: str) -> None:
         module = f"tests.extending.{recipe}"
@@ -34,6 +36,7 @@ def plugged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callabl
     for module, registry, name in taken:
         registry.unregister(name)
         sys.modules.pop(module, None)
+    st.cache_resource.clear()
 
 
 @pytest.fixture
