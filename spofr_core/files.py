@@ -20,8 +20,11 @@ class DiskFull(SpofrError):
     """Nothing more can be written; what was written before is whole."""
 
 
-def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whenever the process may die."""
+def write_whole(path: str | Path, content: bytes, *, durable: bool = True) -> None:
+    """Write a file so that it is there whole or not at all, whenever the process may die.
+
+    `durable`: also when the machine does; it takes the disk a few milliseconds.
+    """
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -32,8 +35,9 @@ def write_whole(path: str | Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         Path(temporary).chmod(0o644)
         Path(temporary).replace(target)
     except BaseException:

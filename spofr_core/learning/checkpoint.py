@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from spofr_core.errors import DataError
+from spofr_core.files import write_whole
 
 FILE_NAME = "checkpoint.safetensors"
 
@@ -34,11 +35,9 @@ class Checkpoint:
 
     def write(self, arrays: dict[str, NDArray[Any]], plain: dict[str, Any]) -> None:
         """Replace the checkpoint; whoever is killed meanwhile leaves the old one or the new one, whole."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_suffix(".partial")
         text = json.dumps(_without_infinities(plain), allow_nan=False)
-        save_file(arrays, temporary, metadata={"identity": self._identity, "plain": text})
-        temporary.replace(self.path)
+        content = save(arrays, metadata={"identity": self._identity, "plain": text})
+        write_whole(self.path, content, durable=False)  # every epoch writes one; the run itself is kept with care
 
     def read(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
         """The last state, or None if there is none.

@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from spofr_core.errors import DataError
+from spofr_core.files import write_whole
 
 FORMAT = "spofr-model"
 FORMAT_VERSION = 1
@@ -42,7 +43,6 @@ def versions() -> dict[str, str]:
 def write_model(directory: str | Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Write both files, each replaced as a whole; the header comes last and carries the digest of the weights."""
     place = Path(directory)
-    place.mkdir(parents=True, exist_ok=True)
     weights = save(arrays)
     full = {
         "format": FORMAT,
@@ -52,9 +52,7 @@ def write_model(directory: str | Path, header: dict[str, Any], arrays: dict[str,
     }
     text = json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
     for name, content in ((WEIGHTS_FILE, weights), (HEADER_FILE, text.encode() + b"\n")):
-        temporary = place / f"{name}.partial"
-        temporary.write_bytes(content)
-        temporary.replace(place / name)
+        write_whole(place / name, content)
 
 
 def read_model(directory: str | Path) -> ModelFile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,9 +30,12 @@ def dashboard_command(
     command += ["--server.port", str(port), "--server.headless", str(headless).lower()]
     environment = {**os.environ, **pointed_at(runs or [])}
     typer.echo(f"The dashboard is on http://127.0.0.1:{port}; Ctrl+C ends it.")
+    server = subprocess.Popen(command, cwd=page.parent.parent, env=environment)
+    signal.signal(signal.SIGTERM, lambda *_: server.terminate())  # or the server would outlive its command
     try:
-        raise typer.Exit(subprocess.call(command, cwd=page.parent.parent, env=environment))
+        raise typer.Exit(server.wait())
     except KeyboardInterrupt:
+        server.wait()
         raise typer.Exit(0) from None
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from spofr_core.data import RankingDataset, Splits
 from spofr_core.errors import DataError
-from spofr_core.evaluation import TOLERANCE, QueryTable, audit
+from spofr_core.evaluation import TOLERANCE, QueryTable, measure_exposure
 from spofr_core.experiments.executors import Emit
 from spofr_core.experiments.run_data import TrainingData, training_data
 from spofr_core.experiments.runs.run_output import RunOutput
@@ -25,8 +25,8 @@ from spofr_core.learning import Callback, Estimator, Progress, make_estimator
 from spofr_core.learning.model_files import versions
 from spofr_core.measures.dcg import ideal_dcg
 
-MEASURED_DELTA = 0.05
-"""delta that methods without one are given for their reports; nothing in the results depends on it."""
+REPORT_DELTA = 0.05
+"""delta that the report of a fit judges validation by where the run asks for none; no result depends on it."""
 
 
 def execute(item: dict[str, Any], data: Splits, emit: Emit) -> RunOutput:
@@ -77,7 +77,7 @@ def _fit(model: Estimator, parts: TrainingData, tell: Callback, checkpoint: Path
 
 def run_fairness(config: RunConfig, train: RankingDataset) -> Fairness:
     """What the run asks of its lists; merits that it does not name are those of the training labels."""
-    deltas = (config.delta, config.judged_at, MEASURED_DELTA)
+    deltas = (config.delta, config.judged_at, REPORT_DELTA)
     return Fairness(
         delta=next(delta for delta in deltas if delta is not None),
         notion=config.notion,
@@ -98,12 +98,12 @@ def _output(
             notes.append(
                 f"{relaxed} of {len(data)} {name} lists cannot meet delta and got their smallest feasible one."
             )
-        result = audit(data, fairness, policies=policies)
-        frame = query_frame(result.table, data)
+        measurement = measure_exposure(data, fairness, policies=policies)
+        frame = query_frame(measurement.table, data)
         tables[name] = _parquet(frame)
         if name == "test":
             measured = measure(frame, config.delta)
-            measured["violation_signed_mean"] = result.summary["violation"]["signed_mean"]
+            measured["violation_signed_mean"] = measurement.summary["violation"]["signed_mean"]
     report = model.report.to_dict()
     history = report.pop("history")
     measured |= {"groups": parts.test.n_groups, "seconds": report["seconds"], "epochs": report["epochs"]}
@@ -155,7 +155,8 @@ def _fair_share(frame: pd.DataFrame, delta: float | dict[str, float]) -> float:
     if not isinstance(delta, dict):
         return float((frame["violation"] <= delta + TOLERANCE).mean())
     # A group that is not in a list has no violation there, and breaks nothing.
-    broken = [frame[f"violation of {group}"].abs() > most + TOLERANCE for group, most in delta.items()]
+    columns = {group: f"violation of {group}" for group in delta if f"violation of {group}" in frame}
+    broken = [frame[column].abs() > delta[group] + TOLERANCE for group, column in columns.items()]
     return float(1 - np.logical_or.reduce(broken).mean())
 
 
