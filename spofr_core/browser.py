@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,12 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+_ASK = """
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    print(playwright.chromium.executable_path)
+"""
 
 
 def find_browser() -> str | None:
@@ -48,12 +55,13 @@ def browser_version(path: str) -> str | None:
 
 
 def _of_playwright() -> str | None:
-    """The Chromium that `python -m playwright install chromium` puts into its cache."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:  # it comes with the requirements for development
-        return None
+    """The Chromium that `python -m playwright install chromium` puts into its cache.
 
-    with sync_playwright() as playwright:
-        path = playwright.chromium.executable_path
-    return path if Path(path).exists() else None
+    Playwright is asked in a process of its own: it does not answer inside an event loop, and it may not be installed.
+    """
+    try:
+        asked = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    path = asked.stdout.strip()
+    return path if asked.returncode == 0 and path and Path(path).exists() else None
