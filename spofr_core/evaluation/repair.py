@@ -182,11 +182,22 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
         )
     ]
     rows += [
-        (name, f"mean {entry['label']}", entry["mean"], after["measures"][name]["mean"], entry["unit"])
+        (
+            name,
+            f"mean {_within_a_sentence(entry['label'])}",
+            entry["mean"],
+            after["measures"][name]["mean"],
+            entry["unit"],
+        )
         for name, entry in before["measures"].items()
     ]
     known = [row for row in rows if row[2] is not None]
     return pd.DataFrame(known, columns=["name", "label", "before", "after", "unit"])
+
+
+def _within_a_sentence(label: str) -> str:
+    """A label without the capital of a beginning; that of an abbreviation stays."""
+    return label[:1].lower() + label[1:] if label[1:2].islower() else label
 
 
 def _mean_change(change: FloatArray, seed: int) -> dict[str, Any]:
