@@ -5,16 +5,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEVELOPMENT := $(VENV)/.development
+KERNELS := $(VENV)/.kernels
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 PORT ?= 8501
 
 .PHONY: run test install lint types wheel screenshots clean
 .DEFAULT_GOAL := run
 
-run: $(RUNTIME)
+run: $(KERNELS)
 	$(BIN)/spofr dashboard --port $(PORT)
 
-test: lint types
+# The solver is compiled on one core while the other installs what only tests need and checks types.
+test:
+	$(MAKE) -j 2 $(KERNELS) lint types
 	$(BIN)/python tests/browser/ensure.py
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
@@ -22,7 +25,7 @@ lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(DEVELOPMENT)
+types: lint
 	$(BIN)/mypy
 
 wheel: $(DEVELOPMENT)
@@ -32,7 +35,7 @@ wheel: $(DEVELOPMENT)
 screenshots: $(DEVELOPMENT)
 	$(BIN)/python tests/browser/screenshots.py
 
-install: $(RUNTIME)
+install: $(KERNELS)
 
 # A stamp is newer than what it was made from, so nothing is installed twice: `make run` needs the first, `make test` both.
 $(RUNTIME): requirements.txt pyproject.toml setup.py
@@ -40,8 +43,11 @@ $(RUNTIME): requirements.txt pyproject.toml setup.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Could not create $(VENV): on Debian and Ubuntu, install python3-venv."; exit 1; }
 	$(PIP) -r requirements.txt
 	$(PIP) --no-deps --editable .
+	@touch $@
+
+$(KERNELS): $(RUNTIME)
 	@find spofr_core -name "*.nb[ci]" -delete # compiled kernels of an older checkout
-	@echo "Compiling the solver (once, about a minute)"; $(BIN)/python -m spofr_core.cli.compile_kernels
+	@echo "Compiling the solver (once, a minute or two)"; $(BIN)/python -m spofr_core.cli.compile_kernels
 	@touch $@
 
 $(DEVELOPMENT): requirements-dev.txt $(RUNTIME)
