@@ -159,14 +159,14 @@ def read_table(path: str | Path) -> pd.DataFrame:
     if not target.exists():
         raise DataError(f"There is no file {str(target)!r}. Check the path.")
     if target.is_dir() and not any(target.glob("*.parquet")):
-        raise DataError(f"The folder {str(target)!r} has no .parquet file; give what `spofr rerank` wrote.")
+        raise DataError(f"The folder {str(target)!r} has no .parquet file; give what `spofr repair` wrote.")
     try:
         if kind == ".parquet":
             return pd.read_parquet(target)
         frame = pd.read_csv(target, dtype={"query_id": str, "item_id": str}, keep_default_na=False)
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{target} cannot be read as a table of policies ({first_line(error)}); give what `spofr rerank` wrote."
+            f"{target} cannot be read as a table of policies ({first_line(error)}); give what `spofr repair` wrote."
         ) from error
     for name in ("query_id", "item_id"):
         if name in frame.columns:
