@@ -7,7 +7,7 @@ import json
 import pytest
 
 from spofr_core.data import FORMATS, read_dataset
-from tests.dashboard.apps import shown
+from tests.dashboard.apps import rerun, shown
 
 ROWS = [
     {"query": q, "item": f"{q}{i}", "group": "ab"[i % 2], "score": float(10 - i), "relevance": i % 3}
@@ -34,7 +34,11 @@ def test_it_is_known_by_its_content(plugged, file):
     assert (len(data), data.group_names) == (4, ("a", "b"))
 
 
-def test_the_uploader_takes_it(plugged):
+def test_the_uploader_takes_it(plugged, file):
     plugged("format", FORMATS, "jsonl")
-    uploader = shown("data").get("file_uploader")[0]
-    assert ".jsonl" in uploader.proto.type
+    app = shown("data")
+    assert ".jsonl" in app.get("file_uploader")[0].proto.type
+    app.file_uploader(key="data-upload").upload(file.name, file.read_bytes())
+    rerun(app)
+    next(button for button in app.button if button.label == "Audit this data").click()
+    assert rerun(app).session_state["uploaded"].data.fingerprint == read_dataset(file).fingerprint

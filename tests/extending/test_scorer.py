@@ -1,4 +1,4 @@
-"""A scorer registered from outside: every method that learns takes it, in shell and Python; it is saved and read."""
+"""A scorer registered from outside: every method that learns takes it, in shell, page and Python; it can be saved."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from spofr_core import SPOFR, Fairness, load_model
 from spofr_core.data import SAMPLES, load_sample
 from spofr_core.errors import ConfigError
 from spofr_core.learning import SCORERS
+from tests.dashboard.apps import rerun, shown
 
 SHORT = ["--set", "max_steps=40", "--set", "validate_every=10"]
 
@@ -35,3 +36,14 @@ def test_it_learns_is_saved_and_read(plugged, tmp_path):
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     np.testing.assert_array_equal(again.scores(splits.test), model.scores(splits.test))
+
+
+def test_the_train_page_offers_it_and_its_sweep_names_it(plugged):
+    plugged("sample", SAMPLES, "bakeries")
+    opened = {"train-settings": True, "train-shell": True}
+    assert "train-scorer" not in {box.key for box in shown("train", data="bakeries", state=opened).selectbox}
+    plugged("scorer", SCORERS, "linear")
+    app = shown("train", data="bakeries", state=opened)
+    assert app.selectbox(key="train-scorer").options == ["network", "linear"]
+    app.selectbox(key="train-scorer").set_value("linear")
+    assert "scorer: linear" in rerun(app).code[-1].value

@@ -76,18 +76,23 @@ def _repair_model(model: str, source: DataOptions, ask: FairnessOptions, how: di
 
 def _print_repair(summary: dict[str, Any]) -> None:
     from spofr_core.evaluation import repair_table
-    from spofr_core.reporting import percent
 
     rows = repair_table(summary)
     width = int(rows["label"].str.len().max())
     typer.echo(f"{'':{width}} {'before':>10} {'after':>10}")
-    for row in rows.itertuples():
-        before, after = (percent(value) if row.unit == "share" else f"{value:.6g}" for value in (row.before, row.after))
-        typer.echo(f"{row.label:{width}} {before:>10} {after:>10}")
+    for row in rows.to_dict("records"):
+        before, after = (_cell(float(row[when]), row["unit"]) for when in ("before", "after"))
+        typer.echo(f"{row['label']:{width}} {before:>10} {after:>10}")
     for query in summary["relaxed"]:
         typer.echo(f"relaxed: query {query['query']} can hold delta = {query['min_delta']:.6g} at best")
     for note in summary["notes"]:
         typer.echo(f"note: {note}")
+
+
+def _cell(value: float, unit: str) -> str:
+    from spofr_core.reporting import percent
+
+    return percent(value) if unit == "share" else f"{value:.6g}"
 
 
 def register(app: typer.Typer) -> None:
