@@ -36,7 +36,7 @@ def test_it_is_found_wherever_an_audit_is_shown(least, tmp_path):
     assert "Least exposure" in result.to_html()
     said = CliRunner().invoke(app, ["audit", str(sample_path("hiring.csv")), "--delta", "0.05"], catch_exceptions=False)
     assert "Least exposure" in said.stdout
-    assert "mean Least exposure" in set(repair(data, Fairness(delta=0.05)).table["label"])
+    assert "mean least exposure" in set(repair(data, Fairness(delta=0.05)).table["label"])
 
 
 def test_it_is_on_the_audit_page(least):
