@@ -115,7 +115,7 @@ def _title(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> str:
     methods = [method_title(method) for method in in_order(frame["method"])]
     shown = ", ".join(methods[:4]) + (" and more" if len(methods) > 4 else "")
     done = f"{len(frame)} of {len(_sweep.runs)}" if len(frame) < len(_sweep.runs) else f"{len(frame)}"
-    return f"{_when(_sweep)}: {names}, {shown}, {done} runs"
+    return f"{_when(_sweep)}: {names}, {shown}, {done} {'run' if len(_sweep.runs) == 1 else 'runs'}"
 
 
 def _when(sweep: Sweep) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from spofr_core import audit, load_model, load_sample
 from spofr_core.cli import app
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.experiments import RunStore
@@ -38,6 +39,10 @@ def test_every_test_query_holds_delta(model):
     assert summary["utility"]["dcg"] == pytest.approx(measured["dcg"], abs=1e-12)
     assert summary["violation"]["max"] == measured["violation_max"]
     assert summary["violation"]["mean"] == pytest.approx(measured["violation_mean"], abs=1e-12)
+    trained = load_model(next((model / "runs").iterdir()) / "model")
+    test = load_sample("german-credit").test
+    direct = audit(test, trained.fairness, policies=trained.policies(test))
+    assert summary == json.loads(direct.to_json())
 
 
 def test_another_delta_needs_no_training(model):
