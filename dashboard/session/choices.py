@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from spofr_core.data import OPENING_SAMPLE
-from spofr_core.fairness import NOTIONS, PositionBias
+from spofr_core.fairness import NOTIONS, PositionBias, Unit
 
 _KEY = "choices"
 _LONGEST = 200
@@ -31,6 +31,7 @@ class Choices:
     data: str = OPENING_SAMPLE
     groups: str = ""
     delta: float = 0.05
+    unit: Unit = "absolute"
     notion: str = "exposure"
     power: float = 1.0
     shift: float = 1.0
@@ -82,6 +83,8 @@ def _sensible(name: str, value: Any) -> bool:
     limits = {"delta": (0.0, 1e6), "power": (0.01, 20.0), "shift": (0.0, 1000.0), "top": (1, 100_000)}
     if name == "notion":
         return value in NOTIONS
+    if name == "unit":
+        return value in get_args(Unit)
     if name in ("model", "sweep"):
         return re.fullmatch(r"[0-9a-f]+(\.[0-9a-f]+)*", value) is not None
     low, high = limits.get(name, (None, None))

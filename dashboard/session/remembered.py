@@ -17,7 +17,13 @@ _KEPT = 24
 def fairness_of(choices: Choices, data: RankingDataset) -> Fairness:
     """What is asked of every list; merits come from the labels of the data itself."""
     merits = group_merits(data) if NOTIONS[choices.notion].needs_merits else None
-    return Fairness(delta=choices.delta, notion=choices.notion, merits=merits, position_bias=choices.position_bias)
+    return Fairness(
+        delta=choices.delta,
+        unit=choices.unit,
+        notion=choices.notion,
+        merits=merits,
+        position_bias=choices.position_bias,
+    )
 
 
 def measured(data: RankingDataset, fairness: Fairness) -> Measurement:

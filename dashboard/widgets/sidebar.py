@@ -40,7 +40,7 @@ def sidebar(loaded: Loaded) -> None:
         asked = fairness_of(choices(), loaded.data)
         low, high = delta_range(loaded)
         st.caption(
-            f"{markdown(asked.definition)}\n\n$${asked.rule.latex}$$\n\n"
+            f"{markdown(asked.definition)}\n\n$${asked.latex}$$\n\n"
             f"For this data, {number(low)} asks for everything and above {number(high)} nothing is forbidden."
         )
         _notion(loaded)

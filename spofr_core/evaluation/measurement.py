@@ -18,7 +18,16 @@ from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.intervals import wilson_many
 from spofr_core.evaluation.query_table import FloatArray, QueryTable
 from spofr_core.evaluation.summary import delta_range, measured_summary
-from spofr_core.fairness import TOLERANCE, Composition, Discount, Fairness, PositionBias, largest_delta, smallest_delta
+from spofr_core.fairness import (
+    TOLERANCE,
+    Composition,
+    Discount,
+    Fairness,
+    PositionBias,
+    Unit,
+    largest_delta,
+    smallest_delta,
+)
 from spofr_core.measures import MEASURES, Measured
 from spofr_core.policy import RankingPolicies, tied_expectation
 
@@ -34,14 +43,15 @@ class Measurement:
     ----------
     table : QueryTable
         Arrays per query and group.
-    notion, merits, position_bias
-        What the violations are violations of.
+    notion, unit, merits, position_bias
+        What the violations are violations of, and whether they are shares.
     excluded : dict
         Rows that the data left out, by reason.
     """
 
     table: QueryTable
     notion: str
+    unit: Unit
     merits: dict[str, float] | None
     position_bias: PositionBias
     discount: Discount
@@ -56,14 +66,14 @@ class Measurement:
         Raises
         ------
         ConfigError
-            When a `Fairness` asks about another notion, other merits or another exposure model.
+            When a `Fairness` asks about another notion, another unit, other merits or another exposure model.
         """
         from spofr_core.evaluation.audit import AuditResult
 
         if not isinstance(delta, Fairness):
-            settings: dict[str, Any] = {"notion": self.notion, "merits": self.merits}
+            settings: dict[str, Any] = {"notion": self.notion, "unit": self.unit, "merits": self.merits}
             return AuditResult(self, Fairness(delta=delta, position_bias=self.position_bias, **settings))
-        for name in ("notion", "merits", "position_bias"):
+        for name in ("notion", "unit", "merits", "position_bias"):
             if getattr(delta, name) != getattr(self, name):
                 raise ConfigError(
                     f"'{name}' is {getattr(delta, name)!r} but {getattr(self, name)!r} was measured; measure again."
@@ -75,6 +85,7 @@ class Measurement:
         """The entries of `AuditResult.summary` that no delta changes."""
         return measured_summary(self.table, cutoff=self.cutoff, seed=self.seed) | {
             "notion": self.notion,
+            "unit": self.unit,
             "merits": self.merits,
             "position_bias": self.position_bias.label,
             "discount": self.discount.label,
@@ -161,6 +172,7 @@ def measurement_of(
     return Measurement(
         table=table,
         notion=fairness.notion,
+        unit=fairness.unit,
         merits=fairness.merits,
         position_bias=fairness.position_bias,
         discount=discount,

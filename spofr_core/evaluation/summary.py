@@ -2,7 +2,8 @@
 
 Schema 1 (JSON types; null where a number does not exist):
 
-- ``delta`` (number or {group: number}), ``notion``, ``definition``, ``formula``, ``position_bias``, ``discount``
+- ``delta`` (number or {group: number}), ``unit`` ("absolute" or "share": of delta and of all violations), ``notion``,
+  ``definition``, ``formula``, ``position_bias``, ``discount``
 - ``queries``: total, applicable, not_applicable, fair, share = fair / applicable, ci (Wilson, 95 %)
 - ``violation``: over applicable queries, of max over groups of abs(violation): mean, mean_ci (bootstrap over
   queries), max, quantiles {level: value}, quantiles_ci; signed_mean and signed_group: the group whose mean signed
@@ -38,6 +39,7 @@ LISTED = 10
 ORDER = (
     "schema",
     "delta",
+    "unit",
     "notion",
     "definition",
     "formula",

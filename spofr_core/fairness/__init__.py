@@ -2,7 +2,7 @@
 
 from spofr_core.fairness.composition import Composition
 from spofr_core.fairness.exposure import Discount, PositionBias, is_nonincreasing
-from spofr_core.fairness.fairness import Fairness
+from spofr_core.fairness.fairness import Fairness, Unit
 from spofr_core.fairness.feasibility import feasible, largest_delta, smallest_delta
 from spofr_core.fairness.merits import MeritVariant, group_merits
 from spofr_core.fairness.notions import NOTIONS, Notion
@@ -18,6 +18,7 @@ __all__ = [
     "Notion",
     "PositionBias",
     "Terms",
+    "Unit",
     "feasible",
     "group_merits",
     "is_nonincreasing",

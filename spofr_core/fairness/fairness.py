@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -14,6 +14,8 @@ from spofr_core.fairness.composition import Composition
 from spofr_core.fairness.exposure import FloatArray, PositionBias
 from spofr_core.fairness.notions import NOTIONS, Notion
 from spofr_core.fairness.terms import Terms
+
+Unit = Literal["absolute", "share"]
 
 
 class Fairness(StrictModel):
@@ -31,10 +33,16 @@ class Fairness(StrictModel):
 
     A group absent from a list has no condition there; a list with a single group has none at all.
 
+    With ``unit="share"`` violation and delta are divided by the list's mean exposure e (merit: by mu e), so that 0.1
+    means "within 10 %" in a list of 12 as in one of 480. The same number as an absolute delta forbids less and less
+    as lists grow, because e falls with their length.
+
     Parameters
     ----------
     delta : float or dict of group to float
         The largest violation allowed, the same for all groups or one for each.
+    unit : "absolute" or "share"
+        Whether violations and delta are exposures, or shares of what `Notion.share_base` says.
     notion : str
         One of `NOTIONS`: "exposure", "merit", "gap", or one that was registered.
     merits : dict of group to float, optional
@@ -44,6 +52,7 @@ class Fairness(StrictModel):
     """
 
     delta: float | dict[str, float]
+    unit: Unit = "absolute"
     notion: str = "exposure"
     merits: dict[str, float] | None = None
     position_bias: PositionBias = Field(default_factory=PositionBias)
@@ -105,12 +114,18 @@ class Fairness(StrictModel):
     @property
     def definition(self) -> str:
         """The notion in words."""
-        return self.rule.definition
+        whole = self.rule.definition
+        return whole if self.unit == "absolute" else f"{whole[:-1]}, as a share of {self.rule.share_of}."
 
     @property
     def formula(self) -> str:
         """The notion as a formula."""
-        return self.rule.formula
+        return self.rule.formula if self.unit == "absolute" else f"{self.rule.formula} {self.rule.share_formula}"
+
+    @property
+    def latex(self) -> str:
+        """The notion as a formula in LaTeX."""
+        return self.rule.latex if self.unit == "absolute" else rf"{self.rule.latex}\, {self.rule.share_latex}"
 
     def with_delta(self, delta: float | Mapping[str, float]) -> Fairness:
         """The same notion with another delta."""
@@ -120,7 +135,7 @@ class Fairness(StrictModel):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
     def terms(self, composition: Composition) -> Terms:
-        """Write the notion for each list and group as abs(scale * e_g - target) <= delta.
+        """Write the notion for each list and group as abs(scale * e_g - target) <= delta, in its unit.
 
         Raises
         ------
@@ -136,6 +151,10 @@ class Fairness(StrictModel):
             raise ConfigError(
                 f"The notion {self.notion!r} has the scale {scale.min():g}; a notion multiplies exposures by 0 or more."
             )
+        if self.unit == "share":
+            base = self.rule.share_base(self, composition, mean)[:, None]
+            base = np.where(base > 0, base, 1.0)
+            scale, target = scale / base, target / base
         return Terms(
             composition=composition,
             scale=scale,

@@ -107,7 +107,7 @@ def test_gap_takes_three_groups_of_which_each_list_has_two():
         ({"delta": 0.1, "merits": {"a": 1}}, "set notion='merit'"),
         ({"delta": 0.1, "notion": "merit", "merits": {"a": -1}}, "merit of group 'a' is -1"),
         ({"delta": 0.1, "position_bias": [1, -1]}, "values at position 2 is -1"),
-        ({"delta": 0.1, "lambda_": 3}, "no setting 'lambda_'; it takes: delta, notion, merits, position_bias"),
+        ({"delta": 0.1, "lambda_": 3}, "no setting 'lambda_'; it takes: delta, unit, notion, merits, position_bias"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -31,6 +31,9 @@ class MeritWeighted(Notion):
     formula = "|mu e_g - mu_g e| <= delta"
     latex = r"|\mu\, e_g - \mu_g\, e| \le \delta"
     caveat = "Merit is estimated from the labels; a gap that is already in the labels is carried over."
+    share_of = "the list's mean exposure times its mean merit"
+    share_formula = "mu e"
+    share_latex = r"\mu\, e"
     needs_merits = True
 
     def scale_and_target(
@@ -39,12 +42,21 @@ class MeritWeighted(Notion):
         """Scale mu, target mu_g e."""
         sizes = composition.sizes
         merits = fairness.group_merits(composition.group_names)
-        mean_merit = (sizes @ merits) / np.maximum(composition.lengths, 1)
+        mean_merit = _mean_merit(fairness, composition)
         return np.broadcast_to(mean_merit[:, None], sizes.shape), merits[None, :] * mean_exposure[:, None]
+
+    def share_base(self, fairness: Fairness, composition: Composition, mean_exposure: FloatArray) -> FloatArray:
+        """mu e."""
+        return _mean_merit(fairness, composition) * mean_exposure
 
     def smallest_delta(self, fairness: Fairness, terms: Terms) -> FloatArray:
         """(Q,): in closed form, since all groups of a list share one scale."""
         return proportional_delta(fairness.position_bias, terms)
+
+
+def _mean_merit(fairness: Fairness, composition: Composition) -> FloatArray:
+    merits = fairness.group_merits(composition.group_names)
+    return np.asarray((composition.sizes @ merits) / np.maximum(composition.lengths, 1))
 
 
 NOTIONS.register(MeritWeighted())

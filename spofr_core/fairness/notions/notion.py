@@ -33,7 +33,9 @@ class Notion(ABC):
     definition : str
         The condition as a sentence.
     formula, latex : str
-        The condition as a formula, in plain text and in LaTeX.
+        The condition as a formula, in plain text and in LaTeX, with delta as its last letter.
+    share_of, share_formula, share_latex : str
+        What delta is a share of, where it is one: in words, in plain text and in LaTeX.
     caveat : str
         What the notion does not ask, as a sentence of the report.
     needs_merits : bool
@@ -47,6 +49,9 @@ class Notion(ABC):
     definition: str
     formula: str
     latex: str
+    share_of: str = "the list's mean exposure"
+    share_formula: str = "e"
+    share_latex: str = "e"
     caveat: str = "This notion compares exposure alone; it does not ask whether a difference follows relevance."
     needs_merits: bool = False
     always_feasible: bool = False
@@ -66,6 +71,10 @@ class Notion(ABC):
         mean_exposure : (Q,) float
             Mean exposure e over all items of each list.
         """
+
+    def share_base(self, fairness: Fairness, composition: Composition, mean_exposure: FloatArray) -> FloatArray:
+        """(Q,): what violations and delta are divided by where they are shares. Where it is 0 they stay as they are."""
+        return mean_exposure
 
     def condition(
         self, fairness: Fairness, group: str, sizes: Mapping[str, int], mean_exposure: float

@@ -58,7 +58,8 @@ def conditions(case: ListCase, fairness: Fairness) -> dict[str, Condition]:
     """The notion's condition for each group of the list; none where there is a single group.
 
     exposure: e_g - e. merit: mu e_g - mu_g e, mu the mean merit of the list's items. gap: e_g - e_h = (n / n_h) (e_g -
-    e). A notion that was registered by somebody else says its own, in plain numbers.
+    e). As shares, exposure and gap are divided by e, merit by mu e. A notion that was registered by somebody else says
+    its own, in plain numbers.
     """
     names, n = case.names, len(case.scores)
     if len(names) < 2:
@@ -79,6 +80,9 @@ def conditions(case: ListCase, fairness: Fairness) -> dict[str, Condition]:
             scale, target = 1.0, mean
         else:
             scale, target = fairness.rule.condition(fairness, name, sizes, mean)
+        if fairness.unit == "share":
+            base = mean * mean_merit if fairness.notion == "merit" else mean
+            scale, target = (scale / base, target / base) if base > 0 else (scale, target)
         asked[name] = Condition(scale, target, float(delta))
     return asked
 
