@@ -102,6 +102,26 @@ def show_table(frame: pd.DataFrame, described: str, *, columns: dict[str, Any] |
         st.caption(f"The first {MOST_ROWS:,} of {len(frame):,} rows.")
 
 
+def chosen_row(rows: Sequence[str], key: str) -> int | None:
+    """A list to choose from: the place of the row that was clicked, or entered from the keyboard, else None.
+
+    Rows are buttons, not cells of a grid: a grid is one picture for a keyboard and for who does not see it.
+
+    Parameters
+    ----------
+    rows : sequence of str
+        What each row says, as Markdown of one line; text from the data escaped.
+    key : str
+        Of the list; its buttons are named after it and their place.
+    """
+    chosen = None
+    with st.container(key=key, gap=None):
+        for place, row in enumerate(rows):
+            if st.button(row, key=f"{key}-{place}", type="tertiary", icon=":material/chevron_right:"):
+                chosen = place
+    return chosen
+
+
 def csv_bytes(frame: pd.DataFrame) -> bytes:
     """A table as CSV whose text cells no spreadsheet runs as formulas."""
     with TemporaryDirectory() as folder:
