@@ -9,7 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spofr_core.data import RankingDataset, hiring_csv, load_hiring, load_sample, mslr_fold, read_dataset, sample_path
+from spofr_core.data import (
+    SAMPLES,
+    RankingDataset,
+    Sample,
+    hiring_csv,
+    load_hiring,
+    load_sample,
+    mslr_fold,
+    read_dataset,
+    sample_path,
+)
 from spofr_core.data.samples import bundled as samples
 from spofr_core.data.samples.german_credit import read_people
 from spofr_core.data.samples.mslr import read_pages
@@ -243,3 +253,11 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(samples, "__file__", str(tmp_path / "a" / "b" / "samples.py"))
     with pytest.raises(DataError, match=r"sample_data/hiring\.csv is missing"):
         load_sample("hiring")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [("german-credit", (0.05, "absolute")), ("mslr", (0.05, "absolute")), ("hiring", (0.1, "share"))]
+)
+def test_every_sample_says_which_delta_it_opens_with(name: str, asked: tuple[float, str]) -> None:
+    assert (SAMPLES[name].delta, SAMPLES[name].unit) == asked
+    assert (Sample.delta, Sample.unit) == (0.1, "share")  # of files and of samples that say nothing else

@@ -239,6 +239,7 @@ class GermanCredit(Sample):
         "age": "Age: up to 25, or older",
     } | {str(k): f"{k} age groups" for k in range(3, 8)}
     options = frozenset({"lists", "test_lists", "mask_group", "score"})
+    delta, unit = 0.05, "absolute"  # as the paper asks it
 
     def load(
         self, *, groups: Groups | None = None, seed: int = 0, lists: int = 500, score: str | None = None, **options: Any

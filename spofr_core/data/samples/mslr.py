@@ -241,6 +241,7 @@ class Mslr(Sample):
     credit = "MSLR-WEB, T. Qin and T.-Y. Liu, Microsoft, CC BY 4.0."
     groupings: ClassVar[Mapping[str, str]] = {str(k): f"{k} groups by page quality" for k in range(2, 8)}
     options = frozenset({"lists", "test_lists", "mask_group", "score", "folder"})
+    delta, unit = 0.05, "absolute"  # as the paper asks it
 
     def load(
         self,

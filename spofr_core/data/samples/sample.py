@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from spofr_core.data.dataset import RankingDataset, Splits
 
@@ -45,6 +45,9 @@ class Sample(ABC):
     options : frozenset of str
         Which of "lists", "test_lists", "mask_group", "score" and "folder" `load` takes. "score" means that the data
         has no score of its own, and that of a logging ranker can be asked for.
+    delta, unit : float and "absolute" or "share"
+        What is asked of its lists where nobody names a delta. Those of the class itself, 10 % of the mean exposure,
+        are asked of data that is no sample: they mean the same in lists of any length.
     """
 
     name: str
@@ -53,6 +56,8 @@ class Sample(ABC):
     credit: str = ""
     groupings: ClassVar[Mapping[str, str]]
     options: frozenset[str] = frozenset()
+    delta: float = 0.1
+    unit: Literal["absolute", "share"] = "share"
 
     @abstractmethod
     def load(self, *, groups: Groups | None = None, seed: int = 0, **options: Any) -> Splits:
