@@ -16,13 +16,12 @@ from spofr_core.evaluation import exact_tradeoff
 from spofr_core.experiments import (
     RunRecord,
     RunStore,
-    format_delta,
     load_splits,
     run_fairness,
     training_data,
     with_estimates,
 )
-from spofr_core.fairness import Fairness
+from spofr_core.fairness import Fairness, format_delta
 from spofr_core.learning import ProgrammeEstimator, load_model
 from spofr_core.reporting import method_title
 
@@ -76,10 +75,11 @@ def exact_curve(_model: Model, run: str) -> pd.DataFrame:
 def run_title(settings: Mapping[str, Any]) -> str:
     """A run among others on the same data, such as "SPOFR, delta 0.05, seed 0"."""
     parts = [method_title(settings["method"])]
-    for name in ("delta", "penalty"):
-        value = settings[name]
-        if isinstance(value, dict) or not pd.isna(value):
-            parts.append(f"{name} {format_delta(value)}")
+    delta, penalty = settings["delta"], settings["penalty"]
+    if isinstance(delta, dict) or not pd.isna(delta):
+        parts.append(f"delta {format_delta(delta, settings.get('unit', 'absolute'))}")
+    if not pd.isna(penalty):
+        parts.append(f"penalty {penalty:g}")
     return ", ".join([*parts, f"seed {settings['seed']}"])
 
 

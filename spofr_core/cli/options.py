@@ -13,11 +13,9 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from spofr_core.data import FORMATS, SAMPLES, RankingDataset, Splits, format_labels, load_sample, read_dataset
+from spofr_core.data import FORMATS, SAMPLES, RankingDataset, Sample, Splits, format_labels, load_sample, read_dataset
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import NOTIONS, Fairness, PositionBias, group_merits
-
-DEFAULT_DELTA = 0.05
+from spofr_core.fairness import NOTIONS, Delta, Fairness, PositionBias, Unit, group_merits, parse_delta
 
 SettingsOption = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the method as 'name=value'; repeat for more.")
@@ -70,6 +68,12 @@ class DataOptions:
             return None
         self.check_one_source()
         return self.file
+
+    @property
+    def usual_delta(self) -> tuple[float, Unit]:
+        """What is asked of this data where nobody names a delta."""
+        opening = Sample if self.sample is None else SAMPLES[self.sample]
+        return opening.delta, opening.unit
 
     def read(self, **changes: Any) -> RankingDataset:
         """The file, or what an audit of the sample opens on."""
@@ -126,7 +130,10 @@ class FairnessOptions:
 
     delta: Annotated[
         str | None,
-        typer.Option(help="Largest violation allowed: a number, or one per group as 'a=0.1,b=0.2'. [default: 0.05]"),
+        typer.Option(
+            help="Largest violation allowed: 10% is a share of the list's mean exposure, 0.05 an exposure; or one per "
+            "group as 'a=10%,b=5%'. [default: 10%; for the samples of the paper 0.05]"
+        ),
     ] = None
     notion: Annotated[str, typer.Option(help=f"{NOTIONS.listed()}.")] = "exposure"
     merit: Annotated[
@@ -141,14 +148,15 @@ class FairnessOptions:
 
     def of_folder(self, source: DataOptions) -> Fairness:
         """The settings for a folder, which is read in one piece only where its labels say the merits."""
-        return self.build(source.read() if self._needs_merits and not self.merit else None)
+        return self.build(source, source.read() if self._needs_merits and not self.merit else None)
 
-    def build(self, labels: RankingDataset | None) -> Fairness:
-        """The settings; merits that are not given are computed from the labels of `labels`."""
+    def build(self, source: DataOptions, labels: RankingDataset | None) -> Fairness:
+        """The settings for data of this source; merits that are not given are computed from the labels of `labels`."""
         merits = self.merits
         if self._needs_merits and merits is None and labels is not None:
             merits = group_merits(labels)
-        return Fairness(delta=self.deltas, notion=self.notion, merits=merits, position_bias=self.position_bias)
+        delta, unit = self.asked(source)
+        return Fairness(delta=delta, unit=unit, notion=self.notion, merits=merits, position_bias=self.position_bias)
 
     @property
     def _needs_merits(self) -> bool:
@@ -156,12 +164,12 @@ class FairnessOptions:
 
     def of_model(self, trained: Fairness) -> Fairness:
         """What a model was trained for, with another delta if one is given."""
-        return trained if self.delta is None else trained.with_delta(self.deltas)
+        return trained if self.delta is None else trained.with_delta(*parse_delta(self.delta, "--delta"))
 
     @property
     def merits(self) -> dict[str, float] | None:
         """The merits that were named, for the notion that has some."""
-        named = dict(_assignment(text, "--merit") for text in self.merit or ())
+        named = dict(_merit(text) for text in self.merit or ())
         return named if named and self._needs_merits else None
 
     @property
@@ -169,14 +177,9 @@ class FairnessOptions:
         """The exposure of each position."""
         return PositionBias(power=self.power, shift=self.shift, cutoff=self.exposure_cutoff)
 
-    @property
-    def deltas(self) -> float | dict[str, float]:
-        """delta, or one for each group."""
-        if self.delta is None:
-            return DEFAULT_DELTA
-        if "=" in self.delta:
-            return dict(_assignment(part, "--delta") for part in self.delta.split(","))
-        return _number(self.delta, "--delta")
+    def asked(self, source: DataOptions) -> tuple[Delta, Unit]:
+        """delta, or one for each group, and its unit; where none is named, what is usual for the data."""
+        return source.usual_delta if self.delta is None else parse_delta(self.delta, "--delta")
 
 
 def parse_settings(pairs: Sequence[str] | None) -> dict[str, Any]:
@@ -193,18 +196,14 @@ def parse_settings(pairs: Sequence[str] | None) -> dict[str, Any]:
     return settings
 
 
-def _assignment(text: str, option: str) -> tuple[str, float]:
+def _merit(text: str) -> tuple[str, float]:
     name, sign, value = text.rpartition("=")
-    if not sign or not name.strip():
-        raise ConfigError(f"{option} is {text!r}; write group=number, such as women=0.1.")
-    return name.strip(), _number(value, option)
-
-
-def _number(text: str, option: str) -> float:
     try:
-        return float(text)
+        if sign and name.strip():
+            return name.strip(), float(value)
     except ValueError:
-        raise ConfigError(f"{option} is {text!r}; give a number such as 0.05.") from None
+        pass
+    raise ConfigError(f"--merit is {text!r}; write group=number, such as women=1.5.")
 
 
 def with_options(**groups: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -16,7 +16,7 @@ JsonOption = Annotated[
     str | None, typer.Option("--json", help="Write the summary as JSON to this file; '-' is stdout.")
 ]
 
-_RUN_COLUMNS = ("run", "status", "dataset", "method", "delta", "penalty", "groups", "notion", "clicks", "seed")
+_RUN_COLUMNS = ("run", "status", "dataset", "method", "delta", "unit", "penalty", "groups", "notion", "clicks", "seed")
 _RESULT_COLUMNS = ("dcg", "violation_mean", "fair_share", "seconds")
 
 

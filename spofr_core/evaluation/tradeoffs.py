@@ -11,7 +11,7 @@ import pandas as pd
 from spofr_core.evaluation.seeds import over_seeds, paired_difference
 from spofr_core.fairness import TOLERANCE
 
-SETTING = ("dataset", "notion", "groups", "clicks")
+SETTING = ("dataset", "notion", "unit", "groups", "clicks")
 """What must be the same for two runs to be compared."""
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from spofr_core.experiments.runs.run_output import RESULT_COLUMNS
     from spofr_core.experiments.runs.store import RunStore
     from spofr_core.experiments.sweep import SweepOutcome, missing_runs, run_sweep
-    from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig, SweepSpec, format_delta
+    from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig, SweepSpec
     from spofr_core.experiments.time_estimate import Estimate, estimate
     from spofr_core.experiments.trained_model import TrainedModel, resolve_model, with_estimates
 
@@ -71,7 +71,7 @@ _HOME = {
     "paper.reproduction": ("Reproduction", "planned_runs", "reproduce"),
     "runs.result_tables": ("collect", "export_results", "query_results", "results"),
     "runs.execution": ("run_fairness",),
-    "sweep_spec": ("DatasetSpec", "RunConfig", "SweepSpec", "format_delta"),
+    "sweep_spec": ("DatasetSpec", "RunConfig", "SweepSpec"),
     "runs.home": ("RUNS_VARIABLE", "home", "pointed_runs", "private_runs", "shared_runs", "unpacked"),
     "runs.store": ("RunStore",),
     "trained_model": ("TrainedModel", "resolve_model", "with_estimates"),
@@ -111,7 +111,6 @@ __all__ = [
     "estimate",
     "export_results",
     "findings",
-    "format_delta",
     "format_duration",
     "home",
     "limit_threads",

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from spofr_core.config import StrictModel
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import NOTIONS, PositionBias
+from spofr_core.fairness import NOTIONS, PositionBias, Unit, format_delta, share_settings
 from spofr_core.learning import METHODS, method_named
 from spofr_core.learning.training_settings import renamed_settings, settings_in_names
 
@@ -27,8 +27,8 @@ Delta = NotNegative | dict[str, NotNegative]
 DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)
 PENALTIES = (0.0, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 ID_LENGTH = 16
-_LATER = ("merits", "judged_at")
-"""Settings of a run that the first stores did not have."""
+_LATER = {"merits": None, "judged_at": None, "unit": "absolute"}
+"""Settings of a run that the first stores did not have, and what they stood for then."""
 
 
 def rivals() -> tuple[str, ...]:
@@ -85,7 +85,9 @@ class RunConfig(StrictModel):
     dataset : DatasetSpec
     method : str
     delta : float or dict of group to float, optional
-        Of the methods that can be asked for it.
+        Of the methods that can be asked for it; "10%" is a share.
+    unit : "absolute" or "share"
+        Of delta, of `judged_at` and of all violations that are measured.
     penalty : float, optional
         Of the methods that are steered by one.
     groups : int, str or tuple of str, optional
@@ -122,6 +124,7 @@ class RunConfig(StrictModel):
     settings: dict[str, Any] = Field(default_factory=dict)
     merits: dict[str, float] | None = None
     judged_at: Delta | None = None
+    unit: Unit = "absolute"
 
     @classmethod
     def single(cls, dataset: DatasetSpec, method: str, settings: dict[str, Any], **more: Any) -> Self:
@@ -138,7 +141,12 @@ class RunConfig(StrictModel):
     def to_dict(self) -> dict[str, Any]:
         """Plain dict, and what names the run: settings that came later are in it only where they are used."""
         content = super().to_dict()
-        return {name: value for name, value in content.items() if name not in _LATER or value is not None}
+        return {name: value for name, value in content.items() if name not in _LATER or value != _LATER[name]}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shares_as_numbers(cls, given: Any) -> Any:
+        return share_settings(given, "delta", "judged_at")
 
     @field_validator("settings")
     @classmethod
@@ -164,7 +172,7 @@ class RunConfig(StrictModel):
     @property
     def title(self) -> str:
         """The run in a few words."""
-        steered = [f"delta {format_delta(self.delta)}"] if self.delta is not None else []
+        steered = [f"delta {format_delta(self.delta, self.unit)}"] if self.delta is not None else []
         steered += [f"penalty {self.penalty:g}"] if self.penalty is not None else []
         return ", ".join([f"{self.method} on {self.dataset.label}", *steered, f"seed {self.seed}"])
 
@@ -182,6 +190,9 @@ class SweepSpec(StrictModel):
     methods : tuple of str
         All but the baselines by default.
     deltas, penalties : tuple of float
+        deltas may be written as "5%", which makes them shares.
+    unit : "absolute" or "share"
+        Of the deltas, and of all violations that are measured.
     groups : tuple
         Numbers or names of groupings; None is the data's own.
     notions : tuple of str
@@ -213,6 +224,12 @@ class SweepSpec(StrictModel):
     position_bias: PositionBias = Field(default_factory=PositionBias)
     training: dict[str, Any] = Field(default_factory=dict)
     method_settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    unit: Unit = "absolute"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shares_as_numbers(cls, given: Any) -> Any:
+        return share_settings(given, "deltas")
 
     @field_validator("seeds", mode="before")
     @classmethod
@@ -297,6 +314,7 @@ class SweepSpec(StrictModel):
                         seed=seed,
                         data_seed=seed if self.data_seed < 0 else self.data_seed,
                         settings=settings[method],
+                        unit=self.unit,
                     )
                     found.setdefault(config.run, config)
         return tuple(found.values())
@@ -332,13 +350,6 @@ def full_settings(method: str, chosen: dict[str, Any]) -> dict[str, Any]:
     full = method_named(method).settings_type(**chosen).to_dict()
     full.pop("seed", None)
     return full
-
-
-def format_delta(delta: float | dict[str, float]) -> str:
-    """A delta, or one for each group, for people."""
-    if not isinstance(delta, dict):
-        return f"{delta:g}"
-    return ", ".join(f"{group} {value:g}" for group, value in delta.items())
 
 
 def digest_of(content: Any) -> str:

@@ -1,8 +1,17 @@
 """Exposure models, and notions of fairness as bounds on each group's exposure."""
 
 from spofr_core.fairness.composition import Composition
+from spofr_core.fairness.delta_text import (
+    Delta,
+    Unit,
+    format_delta,
+    parse_delta,
+    parse_deltas,
+    share_settings,
+    written_delta,
+)
 from spofr_core.fairness.exposure import Discount, PositionBias, is_nonincreasing
-from spofr_core.fairness.fairness import Fairness, Unit
+from spofr_core.fairness.fairness import Fairness
 from spofr_core.fairness.feasibility import feasible, largest_delta, smallest_delta
 from spofr_core.fairness.merits import MeritVariant, group_merits
 from spofr_core.fairness.notions import NOTIONS, Notion
@@ -12,6 +21,7 @@ __all__ = [
     "NOTIONS",
     "TOLERANCE",
     "Composition",
+    "Delta",
     "Discount",
     "Fairness",
     "MeritVariant",
@@ -20,8 +30,13 @@ __all__ = [
     "Terms",
     "Unit",
     "feasible",
+    "format_delta",
     "group_merits",
     "is_nonincreasing",
     "largest_delta",
+    "parse_delta",
+    "parse_deltas",
+    "share_settings",
     "smallest_delta",
+    "written_delta",
 ]

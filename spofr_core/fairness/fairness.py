@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -11,11 +11,10 @@ from pydantic import Field, field_validator, model_validator
 from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError
 from spofr_core.fairness.composition import Composition
+from spofr_core.fairness.delta_text import Unit, format_delta, share_settings
 from spofr_core.fairness.exposure import FloatArray, PositionBias
 from spofr_core.fairness.notions import NOTIONS, Notion
 from spofr_core.fairness.terms import Terms
-
-Unit = Literal["absolute", "share"]
 
 
 class Fairness(StrictModel):
@@ -39,8 +38,8 @@ class Fairness(StrictModel):
 
     Parameters
     ----------
-    delta : float or dict of group to float
-        The largest violation allowed, the same for all groups or one for each.
+    delta : float, str or dict of group to either
+        The largest violation allowed, the same for all groups or one for each. A text such as "10%" is a share.
     unit : "absolute" or "share"
         Whether violations and delta are exposures, or shares of what `Notion.share_base` says.
     notion : str
@@ -56,6 +55,11 @@ class Fairness(StrictModel):
     notion: str = "exposure"
     merits: dict[str, float] | None = None
     position_bias: PositionBias = Field(default_factory=PositionBias)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shares_as_numbers(cls, given: Any) -> Any:
+        return share_settings(given, "delta")
 
     @field_validator("delta", "merits", mode="before")
     @classmethod
@@ -127,9 +131,14 @@ class Fairness(StrictModel):
         """The notion as a formula in LaTeX."""
         return self.rule.latex if self.unit == "absolute" else rf"{self.rule.latex}\, {self.rule.share_latex}"
 
-    def with_delta(self, delta: float | Mapping[str, float]) -> Fairness:
-        """The same notion with another delta."""
-        return Fairness(**{**self._settings(), "delta": delta})
+    @property
+    def delta_text(self) -> str:
+        """delta for people, in its unit: "0.05", "10 %", "women 10 %, men 5 %"."""
+        return format_delta(self.delta, self.unit)
+
+    def with_delta(self, delta: float | Mapping[str, float], unit: Unit | None = None) -> Fairness:
+        """The same notion with another delta, in the same unit unless another is named."""
+        return Fairness(**{**self._settings(), "delta": delta, "unit": unit or self.unit})
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).model_fields}

@@ -25,6 +25,7 @@ from spofr_core.fairness import (
     Fairness,
     Terms,
     feasible,
+    format_delta,
     is_nonincreasing,
     smallest_delta,
 )
@@ -254,10 +255,11 @@ def feasible_terms(
     smallest = smallest_delta(fairness, terms)
     if on_infeasible == "raise":
         q = int(impossible[0])
+        least = format_delta(smallest[q], fairness.unit)
         others = f" ({len(impossible)} of {len(composition)} lists are like this)" if len(composition) > 1 else ""
         raise InfeasibleFairness(
-            f"No policy of query {name_of(q)!r} satisfies delta = {_delta_text(fairness)} "
-            f"under the {fairness.notion!r} notion; its smallest feasible delta is {smallest[q]:.6g}{others}. "
+            f"No policy of query {name_of(q)!r} satisfies delta = {fairness.delta_text} "
+            f"under the {fairness.notion!r} notion; its smallest feasible delta is {least}{others}. "
             "Ask for a larger delta, or use on_infeasible='relax' to let those lists have their smallest one.",
             query=name_of(q),
             min_delta=float(smallest[q]),
@@ -265,10 +267,6 @@ def feasible_terms(
     delta = np.array(terms.delta)
     delta[impossible] = np.maximum(delta[impossible], smallest[impossible, None])
     return replace(terms, delta=delta), {int(q): float(smallest[q]) for q in impossible}
-
-
-def _delta_text(fairness: Fairness) -> str:
-    return str(fairness.delta) if isinstance(fairness.delta, dict) else f"{fairness.delta:g}"
 
 
 def group_codes(

@@ -87,7 +87,7 @@ def test_folder_is_audited_in_a_stream(tmp_path):
         ([], "Name a FILE"),
         (["no-such-file.csv"], "no-such-file.csv"),
         ([str(HIRING), "--query", "search"], "search_id"),
-        ([str(HIRING), "--delta", "-1"], "delta is -1"),
+        ([str(HIRING), "--delta", "-1"], "--delta is '-1'; give a number >= 0"),
         ([str(HIRING), "--delta", "little"], "--delta is 'little'; give a number"),
         ([str(HIRING), "--delta", "female="], "--delta is ''"),
         ([str(HIRING), "--notion", "parity"], "must be one of ['exposure', 'merit', 'gap'], got 'parity'"),

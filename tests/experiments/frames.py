@@ -16,6 +16,7 @@ def run(name: str, **columns: Any) -> dict[str, Any]:
         "dataset": "d",
         "method": "spofr",
         "delta": None,
+        "unit": "absolute",
         "penalty": None,
         "groups": 2,
         "notion": "exposure",

@@ -61,7 +61,7 @@ def audit_command(
             result, data = _audit_model(model, source, ask, cutoff, seed)
         else:
             data = source.read()
-            result = audit(data, ask.build(data), cutoff=cutoff, seed=seed)
+            result = audit(data, ask.build(source, data), cutoff=cutoff, seed=seed)
     if html is not None:
         named = source.source if model is None else f"model {model}"
         fingerprint = None if data is None else data.fingerprint

@@ -52,7 +52,7 @@ def repair_command(
         refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
         if model is None:
             data = source.read()
-            repaired = repair(data, ask.build(data), **how)
+            repaired = repair(data, ask.build(source, data), **how)
         else:
             repaired = _repair_model(model, source, ask, how)
         repaired.policies.write(out)

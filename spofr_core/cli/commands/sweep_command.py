@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
-from spofr_core.cli.options import SettingsOption, parse_settings
+from spofr_core.cli.options import DataOptions, SettingsOption, parse_settings
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import Interrupt, ProbeOption, SchedulerOption, WorkersOption, announce, sweep_executor
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import NOTIONS
+from spofr_core.fairness import NOTIONS, parse_deltas
 from spofr_core.learning import METHODS
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ T = TypeVar("T")
 
 OutOption = Annotated[Path, typer.Option(help="Directory of the runs.")]
 
-DELTAS = "0,0.01,0.02,0.03,0.05,0.1,0.2,0.4"
 PENALTIES = "0,1,10,100,1000,10000"
 
 
@@ -37,7 +36,13 @@ def sweep_command(
     methods: Annotated[
         str | None, typer.Option(help=f"Of {', '.join(METHODS)}; all but the baselines by default.")
     ] = None,
-    deltas: Annotated[str, typer.Option(help="For methods that can be asked for a delta.")] = DELTAS,
+    deltas: Annotated[
+        str | None,
+        typer.Option(
+            help="For methods that can be asked for a delta, such as 5%,10% or 0.01,0.05. "
+            "[default: 0 to 40 %; for the samples of the paper 0 to 0.4]"
+        ),
+    ] = None,
     penalties: Annotated[str, typer.Option(help="For methods with a penalty.")] = PENALTIES,
     groups: Annotated[str | None, typer.Option(help="Numbers of groups; the data's own without it.")] = None,
     notions: Annotated[str, typer.Option(help=f"Of {', '.join(NOTIONS)}.")] = "exposure",
@@ -65,7 +70,7 @@ def sweep_command(
             {
                 "dataset": _dataset(sample, file),
                 **({} if methods is None else {"methods": _words(methods)}),
-                "deltas": _numbers(deltas, "--deltas", float),
+                **_deltas(deltas, sample),
                 "penalties": _numbers(penalties, "--penalties", float),
                 "groups": [None] if groups is None else _numbers(groups, "--groups", int),
                 "notions": _words(notions),
@@ -118,6 +123,14 @@ def _dataset(sample: str | None, file: Path | None) -> dict[str, Any]:
     if (sample is None) == (file is None):
         raise ConfigError("Give a SPEC file, a bundled dataset with --sample, or a file with --file.")
     return {"sample": sample} if file is None else {"file": str(file.resolve())}
+
+
+def _deltas(text: str | None, sample: str | None) -> dict[str, Any]:
+    """The grid and its unit; where none is named, that of the data."""
+    if text is None:
+        return {"unit": DataOptions(sample=sample).usual_delta[1]}
+    deltas, unit = parse_deltas(_words(text), "--deltas")
+    return {"deltas": deltas, "unit": unit}
 
 
 def _words(text: str) -> list[str]:

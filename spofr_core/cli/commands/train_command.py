@@ -85,12 +85,14 @@ def run_config(
     else:
         raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES.listed()}).")
     steered = METHODS[method].steered_by == "delta"
+    delta, unit = ask.asked(source)
     return RunConfig.single(
         dataset,
         method,
         settings,
-        delta=ask.deltas if steered else None,
-        judged_at=None if steered or ask.delta is None else ask.deltas,
+        delta=delta if steered else None,
+        judged_at=None if steered or ask.delta is None else delta,
+        unit=unit,
         merits=ask.merits,
         notion=ask.notion,
         position_bias=ask.position_bias,

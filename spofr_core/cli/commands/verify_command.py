@@ -30,7 +30,7 @@ def verify_command(
     from spofr_core.policy import verify_file
 
     data = source.read()
-    checked = verify_file(policies, data, ask.build(data), optimal=optimal, allow_relaxed=allow_relaxed)
+    checked = verify_file(policies, data, ask.build(source, data), optimal=optimal, allow_relaxed=allow_relaxed)
     table = checked.queries
     summary = {
         "schema": 1,

@@ -19,13 +19,13 @@ from spofr_core.experiments.executors import Emit
 from spofr_core.experiments.run_data import TrainingData, training_data
 from spofr_core.experiments.runs.run_output import RunOutput
 from spofr_core.experiments.sweep_spec import RunConfig
-from spofr_core.fairness import NOTIONS, Discount, Fairness, group_merits
+from spofr_core.fairness import NOTIONS, Discount, Fairness, Unit, group_merits
 from spofr_core.files import read_json
 from spofr_core.learning import Callback, Estimator, Progress, make_estimator
 from spofr_core.learning.model_files import versions
 from spofr_core.measures.dcg import ideal_dcg
 
-REPORT_DELTA = 0.05
+REPORT_DELTA: dict[Unit, float] = {"absolute": 0.05, "share": 0.1}
 """delta that the report of a fit judges validation by where the run asks for none; no result depends on it."""
 
 
@@ -77,9 +77,10 @@ def _fit(model: Estimator, parts: TrainingData, tell: Callback, checkpoint: Path
 
 def run_fairness(config: RunConfig, train: RankingDataset) -> Fairness:
     """What the run asks of its lists; merits that it does not name are those of the training labels."""
-    deltas = (config.delta, config.judged_at, REPORT_DELTA)
+    deltas = (config.delta, config.judged_at, REPORT_DELTA[config.unit])
     return Fairness(
         delta=next(delta for delta in deltas if delta is not None),
+        unit=config.unit,
         notion=config.notion,
         merits=(config.merits or group_merits(train)) if NOTIONS[config.notion].needs_merits else None,
         position_bias=config.position_bias,

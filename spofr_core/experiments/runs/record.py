@@ -88,6 +88,7 @@ class RunRecord:
         given = {name: settings[name] for name in ("method", "delta", "penalty", "notion", "clicks", "seed")}
         if isinstance(given["delta"], dict):
             given["delta"] = None  # a table has room for one number; all of them are in the settings
+        given["unit"] = settings.get("unit", "absolute")
         groups = measured.get("groups", settings["groups"] if isinstance(settings["groups"], int) else None)
         row = {"run": self.run, "dataset": label, "groups": groups, "status": self.status, **given}
         row |= {name: measured.get(name) for name in MEASURED}

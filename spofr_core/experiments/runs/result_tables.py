@@ -18,7 +18,7 @@ from spofr_core.experiments.runs.run_output import RESULT_COLUMNS
 from spofr_core.experiments.runs.store import RunStore
 from spofr_core.files import explain_full_disk, write_whole
 
-_TEXT = ("run", "dataset", "method", "notion", "status")
+_TEXT = ("run", "dataset", "method", "unit", "notion", "status")
 _WHOLE = ("groups", "clicks", "seed", "epochs")
 
 

@@ -10,6 +10,7 @@ RESULT_COLUMNS = (
     "dataset",
     "method",
     "delta",
+    "unit",
     "penalty",
     "groups",
     "notion",

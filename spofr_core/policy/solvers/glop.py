@@ -18,6 +18,7 @@ from ortools.linear_solver import pywraplp
 from scipy.optimize import linear_sum_assignment
 
 from spofr_core.errors import ConfigError, InfeasibleFairness, SpofrError
+from spofr_core.fairness import format_delta
 from spofr_core.policy.decomposition import decompose
 from spofr_core.policy.programme import FloatArray, IntArray, LinearConstraint, PreparedLists, Programme
 from spofr_core.policy.solvers.solver import Solution
@@ -284,9 +285,10 @@ def _infeasible(programme: Programme, name: object) -> SpofrError:
         return ConfigError(
             f"No policy of query {name!r} satisfies the constraints, whatever the delta: they contradict each other."
         )
+    least = format_delta(smallest, programme.lists.fairness.unit)
     return InfeasibleFairness(
         f"No policy of query {name!r} satisfies the constraints and the notion together; "
-        f"with these constraints the smallest feasible delta is {smallest:.6g}.",
+        f"with these constraints the smallest feasible delta is {least}.",
         query=name,
         min_delta=smallest,
     )
