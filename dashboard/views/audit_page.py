@@ -145,7 +145,7 @@ def _how_far(result: AuditResult) -> None:
 
 
 def _worst(result: AuditResult) -> None:
-    st.subheader("The queries furthest from fair", anchor=False)
+    st.header("The queries furthest from fair", anchor=False)
     st.caption("Select a row to see that query's policy: what it would take to make it fair.")
     frame = worst_table(result, WORST_SHOWN)
     event = st.dataframe(
@@ -183,7 +183,7 @@ def worst_table(result: AuditResult, most: int) -> pd.DataFrame:
 
 
 def _repair(source: Loaded, result: AuditResult) -> None:
-    st.subheader("What a repair would cost", anchor=False)
+    st.header("What a repair would cost", anchor=False)
     if not solver_ready():
         return
     after = repaired(source.data, result.fairness)
@@ -205,7 +205,7 @@ def _texts(rows: pd.DataFrame, column: str) -> list[str]:
 def _measures(result: AuditResult) -> None:
     """Every measure with its mean, and how the chosen one is spread over the queries."""
     entries = result.summary["measures"]
-    st.subheader("Measures", anchor=False)
+    st.header("Measures", anchor=False)
     show_table(measures_table(entries), "Every measure, its mean and interval")
     # A chart that nobody asked for would be drawn again at every move of delta.
     if not st.toggle("Show how a measure is spread over the queries", key="measure-spread"):
@@ -246,7 +246,7 @@ def _counted_apart(result: AuditResult) -> None:
     found = caveats(result.summary)
     if not found:
         return
-    st.subheader("Counted apart", anchor=False)
+    st.header("Counted apart", anchor=False)
     st.markdown("\n".join(f"- {markdown(sentence)}" for sentence in found))
     infeasible = result.summary["infeasible"]
     if infeasible["count"]:

@@ -52,7 +52,7 @@ def page() -> None:
 
 
 def _samples() -> None:
-    st.subheader("A bundled sample", anchor=False)
+    st.header("A bundled sample", anchor=False)
     here = choices().data
     names = sample_names()
     follow("data-sample", here if here in SAMPLES else None)
@@ -81,7 +81,7 @@ def _samples() -> None:
 
 
 def _uploader() -> Any:
-    st.subheader("Your own", anchor=False)
+    st.header("Your own", anchor=False)
     file = st.file_uploader(
         "A table with a row per shown item: query, item, score or rank, group, and relevance if you have it",
         type=usual_suffixes(),
@@ -107,7 +107,7 @@ def _uploader() -> Any:
 def _wizard(file: Any) -> None:
     """The guessed mapping, to be looked at and changed; nothing replaces the present data before it is read."""
     with st.container(border=True):
-        st.subheader(f"Reading {markdown(file.name)}", anchor=False)
+        st.header(f"Reading {markdown(file.name)}", anchor=False)
         encoding = st.session_state.get("map-encoding", "") or None
         try:
             preview = _preview(file, encoding)
@@ -224,7 +224,7 @@ def _groups(
 def _content(source: Loaded) -> None:
     data = source.data
     lengths = data.list_lengths
-    st.subheader(f"What is in it: {markdown(source.title)}", anchor=False)
+    st.header(f"What is in it: {markdown(source.title)}", anchor=False)
     shown = [
         ("Queries", f"{len(data):,}", f"{lengths.min()} to {lengths.max()} items each"),
         ("Items", f"{data.n_items:,}", "rows that were read"),

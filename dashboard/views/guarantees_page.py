@@ -139,7 +139,7 @@ def _bars(frame: pd.DataFrame) -> None:
 
 
 def _table(frame: pd.DataFrame) -> None:
-    st.subheader("Which model", anchor=False)
+    st.header("Which model", anchor=False)
     order = {method: place for place, method in enumerate(in_order(frame["method"]))}
     frame = frame.sort_values(["delta", "level", "method"], key=lambda c: c.map(order) if c.name == "method" else c)
     shown = pd.DataFrame(

@@ -249,7 +249,7 @@ def _drawn(policy: Policy, source: Loaded) -> None:
 
 
 def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
-    st.subheader("Proof and downloads", anchor=False)
+    st.header("Proof and downloads", anchor=False)
     with st.container(horizontal=True):
         pressed = st.button(
             "Verify", icon=":material/verified:", help="Checks the policy from scratch, without the solver."

@@ -24,13 +24,13 @@ def page() -> None:
     st.markdown(markdown(verdict(result.summary)) + r"\.")
     given = Provenance(source=source.title, fingerprint=source.data.fingerprint, command=command, python=python)
     _downloads(result, given)
-    st.subheader("Find it again", anchor=False)
+    st.header("Find it again", anchor=False)
     if command:
         st.caption(f"In a shell, {source.where}" if source.where else "In a shell")
         st.code(command, language="bash", wrap_lines=True)
     st.caption("In Python")
     st.code(python, language="python", wrap_lines=True)
-    st.subheader("What it does not show", anchor=False)
+    st.header("What it does not show", anchor=False)
     st.markdown("\n".join(f"- {markdown(line)}" for line in limits_of(result.summary)))
     st.caption(f"Fingerprint of the data: sha256 {source.data.fingerprint}")
 

@@ -55,7 +55,7 @@ def page() -> None:
 
 
 def _form(source: Loaded) -> None:
-    st.subheader(f"On {markdown(source.title, 80)}", anchor=False)
+    st.header(f"On {markdown(source.title, 80)}", anchor=False)
     st.page_link(page_named("data"), label="Other data", icon=":material/table_view:")
     try:
         _estimate_and_start(source, _grids(source))

@@ -42,7 +42,7 @@ def chart(
     mark stands for, its `customdata`.
     """
     if headed:
-        st.subheader(title, anchor=False)
+        st.header(title, anchor=False)
     key = f"chart-{name or title}"
     clicks: dict[str, Any] = (
         {} if on_mark is None else {"on_select": lambda: _clicked(key, on_mark), "selection_mode": "points"}

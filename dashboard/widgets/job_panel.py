@@ -35,7 +35,7 @@ def _jobs() -> None:
     jobs = board().jobs(visitor())
     if ended_meanwhile(jobs):
         st.rerun()
-    st.subheader("Jobs", anchor=False)
+    st.header("Jobs", anchor=False)
     if not jobs:
         st.caption(
             "No job yet. A job goes on when you close this page, and is here when you come back; "

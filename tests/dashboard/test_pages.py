@@ -126,7 +126,7 @@ def test_the_policy_page_compares_two_deltas_and_finds_queries():
     rerun(app)
     app.slider(key="policy-other").set_value(0.05)
     rerun(app)
-    heads = [head.value for head in app.subheader]
+    heads = [head.value for head in app.header]
     assert "The lottery at delta 0.02" in heads
     assert "The lottery at delta 0.05" in heads
     app.text_input(key="policy-search").set_value("no such query")
@@ -189,7 +189,7 @@ def test_figures_hold_numbers_only_where_they_are_numbers():
 def test_the_numbers_behind_every_chart(view, tab, last):
     app = shown(view, state=tab)
     tables = len(app.dataframe)
-    candidates = ("lottery-0", last, *(head.value for head in app.subheader))
+    candidates = ("lottery-0", last, *(head.value for head in app.header))
     names = {f"numbers-{name}" for name in candidates if f"numbers-{name}" in app.session_state}
     assert len(names) == len(app.get("plotly_chart")) >= 2
     again = shown(view, state={**tab, **dict.fromkeys(names, True)})

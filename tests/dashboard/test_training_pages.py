@@ -71,7 +71,7 @@ def test_tradeoffs_shows_every_model_of_the_bundled_sweep(first_sweep):
     grid = charts(app)[0]
     marks = [run for trace in grid["data"] for run in trace.get("customdata", ())]
     assert sorted(marks) == sorted(first_sweep.runs)
-    heads = [head.value for head in app.subheader]
+    heads = [head.value for head in app.header]
     assert heads[:1] == ["Every trained model"]
     app = shown("tradeoffs", sweep=first_sweep.key, state={"tradeoffs-curves": "Achieved"})
     assert any("hold delta on every test query of every seed" in plain(text.value) for text in app.caption)

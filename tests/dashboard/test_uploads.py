@@ -167,7 +167,7 @@ def test_hostile_names_are_text_on_every_page():
     app = press(uploaded("<script>.csv", hostile))
     for view in ("audit", "policy", "data", "report"):
         page = shown(view, state={"uploaded": kept(app)}, data="upload", delta=0.0)
-        for element in (*page.title, *page.markdown, *page.caption, *page.subheader, *page.sidebar.caption):
+        for element in (*page.title, *page.markdown, *page.caption, *page.header, *page.sidebar.caption):
             assert not element.proto.allow_html if hasattr(element.proto, "allow_html") else True
             if "onerror" in element.value:
                 assert "\\<img" in element.value

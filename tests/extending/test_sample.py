@@ -30,6 +30,6 @@ def test_the_pages_show_it(plugged):
     assert audit.error == []
     assert any("chain" in json.dumps(chart) for chart in charts(audit))
     train = shown("train", data="bakeries")
-    assert any("Bakeries" in head.value for head in train.subheader)
+    assert any("Bakeries" in head.value for head in train.header)
     report = shown("report", data="bakeries")
     assert any('load_sample("bakeries"' in code.value for code in report.code)
