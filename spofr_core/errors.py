@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
+Question = Literal["header", "rank"]
+"""What only the reader of the data can answer: does the first row hold names, is a column a rank or a score."""
+
 
 class SpofrError(Exception):
     """Base class: catching it catches everything this package raises on purpose."""
+
+    @property
+    def plain(self) -> str:
+        """The message for a page: no word of Python in it."""
+        return str(self)
 
 
 class DataError(SpofrError):
@@ -18,12 +29,40 @@ class DataError(SpofrError):
         Name of the offending column.
     row : int, optional
         First offending row, counted from 1 as an editor shows it (the header of a CSV file is line 1).
+    fields : sequence of str
+        What has to be chosen anew, by the names of the arguments of `read_dataset` ("query", "group", "header",
+        "encoding", ...): a form marks these.
+    mend : str
+        How to mend it in Python, where that is no way to put it on a page; it follows the message.
+    on_page : str
+        The same for a page, in place of `mend`.
+    question : {"header", "rank"}, optional
+        Set where the data is fine and only its meaning is in doubt. "header": answered by header=True or False.
+        "rank": answered by naming `column` as the rank or as the score, and insist=True.
     """
 
-    def __init__(self, message: str, *, column: str | None = None, row: int | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        *,
+        column: str | None = None,
+        row: int | None = None,
+        fields: Sequence[str] = (),
+        mend: str = "",
+        on_page: str = "",
+        question: Question | None = None,
+    ) -> None:
+        super().__init__(f"{message} {mend}".rstrip())
         self.column = column
         self.row = row
+        self.fields = tuple(fields)
+        self.question = question
+        self._plain = f"{message} {on_page}".rstrip()
+
+    @property
+    def plain(self) -> str:
+        """The message for a page: it says what to choose instead of what to write."""
+        return self._plain
 
 
 class ConfigError(SpofrError):

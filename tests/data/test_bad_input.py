@@ -72,7 +72,11 @@ def test_a_role_that_cannot_be_guessed(header: str, role: str) -> None:
 
 
 def test_a_file_without_column_names() -> None:
-    assert "needs a line of column names" in str(refusal(b"1,2,3\n4,5,6\n"))
+    error = refusal(b"1,2,3\n4,5,6\n")
+    assert (error.question, error.fields) == ("header", ("header",))
+    assert "looks like data" in str(error)
+    assert "header=False" in str(error)
+    assert "header=" not in error.plain
 
 
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"\n\n\n", gzip.compress(b"", mtime=0)])

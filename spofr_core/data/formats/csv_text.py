@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -14,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from spofr_core.data.formats import FORMATS, Format, TextOptions
+from spofr_core.data.formats.header import SEEN_ROWS, header_doubt
 from spofr_core.data.formats.source import Raw, as_utf8
 from spofr_core.data.formats.tables import Kind, Table, duplicated_column, no_rows, parse_numbers
 from spofr_core.data.limits import Limits
@@ -32,7 +35,7 @@ _TYPES = {
 
 
 class CsvTable(Table):
-    """A CSV or TSV file with a line of column names.
+    """A CSV or TSV file, with or without a line of column names.
 
     Parameters
     ----------
@@ -46,6 +49,9 @@ class CsvTable(Table):
         UTF-8 unless a byte order mark says otherwise.
     decimal : str
         The decimal sign.
+    header : bool, optional
+        Whether the first row holds the names of the columns. When not given it does, unless it looks like data: then
+        the columns are counted, and `header_doubt` says what was seen.
     """
 
     def __init__(
@@ -56,6 +62,7 @@ class CsvTable(Table):
         delimiter: str | None = None,
         encoding: str | None = None,
         decimal: str = ".",
+        header: bool | None = None,
     ) -> None:
         if len(decimal) != 1:
             raise ConfigError(f"A decimal sign is one character, got {decimal!r}.")
@@ -68,7 +75,7 @@ class CsvTable(Table):
         self._text, head = text.slice(blank), head[blank:]
         if not head.strip():
             raise DataError(f"{raw.name} is empty: there are no column names and no rows in it.")
-        if b"\n" not in head and b"\r" not in head:
+        if header is not False and b"\n" not in head and b"\r" not in head:
             raise no_rows(raw.name)
         if found not in (None, "utf-8-sig") and encoding is None:
             self.notes.append(f"{raw.name} is {found} text; it was read as such.")
@@ -76,7 +83,14 @@ class CsvTable(Table):
         self._delimiter = self._find_delimiter(head, delimiter, raw.suffix)
         # Line breaks inside quotes cost parallel parsing, so they are allowed for only where quotes occur.
         self._quoted = re.search(b'"', memoryview(self._text)) is not None
-        self.names: Sequence[str] = [name.strip() for name in next(self._records(head))]
+        first, *below = islice((record for record in self._records(head) if record), SEEN_ROWS + 1)
+        if header is None:
+            self.header_doubt = header_doubt(first, below)
+            header = not self.header_doubt
+        self.has_header = header
+        self.names: Sequence[str] = (
+            [name.strip() for name in first] if header else [f"column {k}" for k in range(1, len(first) + 1)]
+        )
         self._block_size = max(1 << 20, 16 * len(head.splitlines()[0]))  # rows of very wide tables must fit
 
     def _find_delimiter(self, head: bytes, delimiter: str | None, suffix: str) -> str:
@@ -131,7 +145,7 @@ class CsvTable(Table):
             pa.BufferReader(self._text if rows is None else rows),
             read_options=pacsv.ReadOptions(
                 column_names=[str(k) for k in range(len(self.names))],
-                skip_rows_after_names=1,
+                skip_rows_after_names=int(self.has_header),
                 block_size=self._block_size,
             ),
             parse_options=pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=self._quoted),
@@ -170,7 +184,7 @@ class CsvTable(Table):
     def line_of(self, row: int) -> int:
         """Line of a data row: exact also after blank lines and quoted line breaks (and slow: for errors only)."""
         records = self._records()
-        start, index = 1, -1  # the line of column names is row -1
+        start, index = 1, -int(self.has_header)  # the line of column names is row -1
         for record in records:
             if record:
                 if index == row:
@@ -215,7 +229,7 @@ class Csv(Format):
 
     def open(self, raw: Raw, limits: Limits, options: TextOptions) -> Table:
         """The text; columns are parsed when they are read."""
-        return CsvTable(raw, limits, delimiter=options.delimiter, encoding=options.encoding, decimal=options.decimal)
+        return CsvTable(raw, limits, **dataclasses.asdict(options))
 
 
 FORMATS.register(Csv())

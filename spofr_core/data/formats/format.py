@@ -22,11 +22,15 @@ class TextOptions:
         Found out when not given.
     decimal : str
         The decimal sign.
+    header : bool, optional
+        Whether the first row holds the names of the columns; found out when not given. Without it they are called
+        "column 1", "column 2", ...
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str = "."
+    header: bool | None = None
 
 
 class Format(ABC):

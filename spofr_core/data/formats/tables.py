@@ -38,6 +38,8 @@ class Table(ABC):
         Columns that are features by nature: they are always read, and not guessed to be anything else.
     absent : mapping of str to str
         For a role that the format never has, the sentence that says what to do about it.
+    header_doubt : str
+        Why the first row looks like data rather than column names, where nobody has said which it is; or empty.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Table(ABC):
     roles: Mapping[str, str] = MappingProxyType({})
     feature_names: Sequence[str] = ()
     absent: Mapping[str, str] = MappingProxyType({})
+    header_doubt: str = ""
 
     @abstractmethod
     def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:

@@ -106,12 +106,22 @@ def unknown_role(role: str, table: Table, question: str = "") -> DataError:
     if question:
         return DataError(question, column=role)
     usual = ", ".join(ALIASES[role][:4])
-    data_first = all(_is_number(name) for name in table.names)
-    hint = " The first line looks like data: the file needs a line of column names." if data_first else ""
     return DataError(
         f"Which column of {table.name} is the {role}? None has a usual name ({usual}, ...); it has "
-        f"{_listed(table.names)}. Name it: {role}='...'.{hint}",
+        f"{_listed(table.names)}. Name it: {role}='...'.",
         column=role,
+    )
+
+
+def doubtful_header(table: Table) -> DataError:
+    """The question whether the first row holds names or data."""
+    return DataError(
+        f"The first row of {table.name} looks like data rather than column names: {table.header_doubt}.",
+        fields=("header",),
+        mend="Say which it is: header=False reads every row and calls the columns 'column 1', 'column 2', ...; "
+        "header=True takes the row as names.",
+        on_page="Say whether it holds column names.",
+        question="header",
     )
 
 
@@ -124,11 +134,3 @@ def _plain(name: str) -> str:
     """Lower case, words joined by one underscore; camelCase is split."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
     return re.sub(r"[^0-9a-z]+", "_", spaced.casefold()).strip("_")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

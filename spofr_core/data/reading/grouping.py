@@ -52,6 +52,11 @@ class Lookup:
     """A table from item to group."""
 
     def __init__(self, table: Table, item: str | None) -> None:
+        if table.header_doubt:
+            raise DataError(
+                f"The first row of {table.name} looks like data rather than column names: {table.header_doubt}. "
+                "A table from item to group needs a line of column names, such as item,group."
+            )
         self.table = table
         given = {"item": item} if item is not None and item in table.names else dict(table.roles)
         self._mapping, self._notes = guess_columns(table.names, given)

@@ -9,7 +9,7 @@ import pandas as pd
 from spofr_core.data.formats import TextOptions
 from spofr_core.data.formats.opening import AnySource, open_table
 from spofr_core.data.limits import Limits
-from spofr_core.data.reading.columns import guess_columns
+from spofr_core.data.reading.columns import doubtful_header, guess_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,12 @@ class TablePreview:
         Those of the roles that the format knows by itself: no guess, and nothing to choose.
     features : tuple of str
         Columns that are features by nature.
+    header : bool
+        Whether the first row was taken as column names (always so where a format has names of its own). Without them
+        the columns are called "column 1", "column 2", ....
+    header_doubt : str
+        A sentence about a first row that looks like data, where nobody has said what it is: `header` is then False, and
+        `read_dataset` wants to be told header=True or header=False. Empty where there is no doubt.
     """
 
     head: pd.DataFrame
@@ -41,6 +47,8 @@ class TablePreview:
     format: str
     known: dict[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    header: bool = True
+    header_doubt: str = ""
 
 
 def preview_table(
@@ -51,18 +59,27 @@ def preview_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
+    header: bool | None = None,
     limits: Limits | None = None,
 ) -> TablePreview:
     """The first rows of a table, the kind of each column, and which role each column seems to have."""
     limits = limits or Limits()
-    found, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal), rows=rows)
+    found, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal, header), rows=rows)
     head = table.head(rows)
     features = set(table.feature_names)
     mapping, notes = guess_columns([name for name in table.names if name and name not in features], table.roles)
     kinds = {name: _kind(head.iloc[:, k]) for k, name in enumerate(table.names)}
     known = dict(table.roles)
     return TablePreview(
-        head, mapping, kinds, (*table.notes, *notes), found, known=known, features=tuple(table.feature_names)
+        head,
+        mapping,
+        kinds,
+        (*table.notes, *notes),
+        found,
+        known=known,
+        features=tuple(table.feature_names),
+        header=not table.header_doubt and header is not False,
+        header_doubt=doubtful_header(table).plain if table.header_doubt else "",
     )
 
 

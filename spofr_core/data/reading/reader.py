@@ -22,7 +22,7 @@ from spofr_core.data.group_spec import GroupSpec, Missing
 from spofr_core.data.ids import factorize, first_odd_one, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import Parsed, assemble
-from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column, unknown_role
+from spofr_core.data.reading.columns import ROLES, doubtful_header, guess_columns, missing_column, unknown_role
 from spofr_core.data.reading.grouping import Lookup, groups_of_table
 from spofr_core.errors import ConfigError, DataError
 
@@ -55,6 +55,7 @@ def read_dataset(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
+    header: bool | None = None,
     limits: Limits | None = None,
 ) -> RankingDataset:
     """Read rankings from a file, an upload or a DataFrame.
@@ -98,6 +99,9 @@ def read_dataset(
         One of `FORMATS` ("csv", "parquet", "letor", "trec"): do not find out the format.
     delimiter, encoding, decimal : str, optional
         Of delimited text, where finding out is not enough.
+    header : bool, optional
+        Of delimited text: whether its first row holds the names of the columns. Without them the columns are called
+        "column 1", "column 2", .... When not given, a first row that looks like data is asked about (`DataError`).
     limits : Limits, optional
         Caps on bytes, rows, groups and list length.
 
@@ -128,7 +132,9 @@ def read_dataset(
     if item_groups is not None:
         lookup = Lookup(open_table(item_groups, limits, None, TextOptions(encoding=encoding))[1], item)
     wanted = _Wanted(given, spec, missing, tuple(missing_values), features, lookup, guess)
-    _, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal))
+    _, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal, header))
+    if table.header_doubt:
+        raise doubtful_header(table)
     parsed = _parse_table(table, wanted, limits)
     if qrels is not None:
         _judge(parsed, qrels, limits)
