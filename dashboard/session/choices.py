@@ -11,7 +11,7 @@ from typing import Any, get_args
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from spofr_core.data import OPENING_SAMPLE
+from spofr_core.data import OPENING_SAMPLE, SAMPLES, Sample
 from spofr_core.fairness import NOTIONS, PositionBias, Unit
 
 _KEY = "choices"
@@ -25,7 +25,8 @@ class Choices:
 
     `data` names a bundled sample, or is "upload"; `groups` how its groups are made ("" is the sample's own way);
     `query` the one shown on the Policy page ("" is the worst); `model` the run whose scores are looked at ("" are those
-    of the data); `sweep` the runs that the charts of many models show.
+    of the data); `sweep` the runs that the charts of many models show. `delta` is an exposure, or a share (0.1 is 10 %)
+    where `unit` says so; a link that names a delta and no unit means an exposure.
     """
 
     data: str = OPENING_SAMPLE
@@ -46,7 +47,7 @@ class Choices:
         return PositionBias(power=self.power, shift=self.shift, cutoff=self.top or None)
 
     def to_address(self) -> dict[str, str]:
-        """The values that differ from the defaults, as query parameters; the data is always named."""
+        """The values that differ from the defaults, as query parameters; data and delta are always named."""
         default = Choices()
         written = {f.name: getattr(self, f.name) for f in fields(self)}
         return {
@@ -57,16 +58,23 @@ class Choices:
 
     @classmethod
     def from_address(cls, parameters: Mapping[str, str]) -> Choices:
-        """Read query parameters; what is unknown or makes no sense is left at its default."""
-        chosen = cls()
+        """Read query parameters; what is unknown or makes no sense is left at its default.
+
+        Without a delta it is that of the data.
+        """
+        read = {}
         for field in fields(cls):
             text = parameters.get(field.name, "")
-            if not text or len(text) > _LONGEST:
-                continue
-            value = _parsed(text, getattr(chosen, field.name))
+            value = _parsed(text, field.default) if 0 < len(text) <= _LONGEST else None
             if value is not None and _sensible(field.name, value):
-                chosen = replace(chosen, **{field.name: value})
-        return chosen
+                read[field.name] = value
+        return replace(cls(), **({} if "delta" in read else opening_delta(read.get("data", cls.data))) | read)
+
+
+def opening_delta(data: str) -> dict[str, Any]:
+    """delta and unit that this data opens with: a sample's own, or those of data that is no sample."""
+    said = SAMPLES[data] if data in SAMPLES else Sample  # noqa: SIM401 - a registry has no get
+    return {"delta": said.delta, "unit": said.unit}
 
 
 def _parsed(text: str, default: Any) -> Any:
@@ -100,10 +108,15 @@ def choices() -> Choices:
 
 
 def choose(**changes: Any) -> None:
-    """Change some choices. Other data, groups or model forget the query that was looked at; other data, the model."""
+    """Change some choices. Other data, groups or model forget the query that was looked at; other data, the model.
+
+    Other data is asked for delta in its own unit. Where that is the present one, delta stays as it is.
+    """
     before = choices()
     if changes.get("data", before.data) != before.data:
+        opening = opening_delta(changes["data"])
         changes = {"groups": "", "query": "", "top": 0, "model": ""} | changes
+        changes = (opening if opening["unit"] != before.unit else {}) | changes
     elif changes.get("groups", before.groups) != before.groups:
         changes = {"query": "", "model": ""} | changes
     elif changes.get("model", before.model) != before.model:

@@ -18,7 +18,7 @@ from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.widgets.elements import cards, chart, explain_errors, show_table, tabs
-from dashboard.widgets.sidebar import delta_slider
+from dashboard.widgets.sidebar import delta_control
 from spofr_core.evaluation import TOLERANCE, AuditResult
 from spofr_core.measures import MEASURES
 from spofr_core.reporting import (
@@ -80,7 +80,7 @@ def _first_screen(source: Loaded, result: AuditResult) -> None:
         if st.button("Use your own data", type="primary", icon=":material/upload_file:"):
             st.switch_page(page_named("data"))
         with st.popover("Move delta", icon=":material/tune:"):
-            delta_slider(source, "popover-delta")
+            delta_control(source, "popover-delta")
             st.caption(result.fairness.definition)
     chart(
         exposure_by_group(summary),

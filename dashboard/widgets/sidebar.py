@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -10,9 +11,12 @@ from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
 from dashboard.session.remembered import fairness_of, measured
 from dashboard.session.sources import MODEL, Loaded
-from spofr_core.fairness import NOTIONS
+from spofr_core.evaluation import carried_delta
+from spofr_core.fairness import NOTIONS, Unit
 from spofr_core.reporting import number
 
+UNITS: dict[Unit, str] = {"share": "a share of the list's mean exposure", "absolute": "absolute, as in the paper"}
+"""Every unit of delta, in words."""
 MODELS: dict[str, tuple[float, float]] = {
     "1 / (1 + j)": (1.0, 1.0),
     "1 / j": (1.0, 0.0),
@@ -36,12 +40,15 @@ def sidebar(loaded: Loaded) -> None:
     """delta with its definition and range, the notion, and the exposure model."""
     with st.sidebar:
         _source(loaded)
-        delta_slider(loaded, "sidebar-delta")
+        delta_control(loaded, "sidebar-delta")
+        _unit(loaded)
         asked = fairness_of(choices(), loaded.data)
-        low, high = delta_range(loaded)
+        low, high = (
+            f"{number(end)}" if asked.unit == "absolute" else f"{number(100 * end)} %" for end in delta_range(loaded)
+        )
         st.caption(
             f"{markdown(asked.definition)}\n\n$${asked.latex}$$\n\n"
-            f"For this data, {number(low)} asks for everything and above {number(high)} nothing is forbidden."
+            f"For this data, {low} asks for everything and from {high} on nothing is forbidden."
         )
         _notion(loaded)
         _exposure_model(loaded)
@@ -58,31 +65,111 @@ def _source(loaded: Loaded) -> None:
     )
 
 
+@dataclass(frozen=True)
+class DeltaScale:
+    """delta as a control shows it: per cent where it is a share.
+
+    Attributes
+    ----------
+    unit : "absolute" or "share"
+        Of the delta.
+    end, step : float
+        Of a slider from 0 to the largest delta that matters for the data, as shown.
+    places : int
+        Decimal places of a step.
+    """
+
+    unit: Unit
+    end: float
+    step: float
+    places: int
+
+    @classmethod
+    def reaching(cls, largest: float, unit: Unit) -> DeltaScale:
+        """A scale whose end is `largest`, a delta, or a little more; a slider goes there in 100 to 1,000 steps."""
+        shown = max(largest * _factor(unit), 1e-6)
+        step = 10.0 ** (math.floor(math.log10(shown)) - 2)
+        places = max(0, -math.floor(math.log10(step) + 1e-9))
+        return cls(unit, max(round(math.ceil(shown / step - 1e-9) * step, 12), step), step, places)
+
+    def shown(self, delta: float) -> float:
+        """A delta as the controls show it."""
+        return round(delta * _factor(self.unit), 12)
+
+    def delta(self, shown: float) -> float:
+        """What is shown, as a delta."""
+        return round(float(shown) / _factor(self.unit), 12)
+
+    @property
+    def format(self) -> str:
+        """How a control writes it."""
+        return f"%.{self.places}f" + (" %%" if self.unit == "share" else "")
+
+
+def _factor(unit: Unit) -> float:
+    return 100.0 if unit == "share" else 1.0
+
+
+def delta_scale(loaded: Loaded) -> DeltaScale:
+    """The scale of delta for this data and unit."""
+    return DeltaScale.reaching(delta_range(loaded)[1], choices().unit)
+
+
 def delta_steps(loaded: Loaded) -> tuple[float, float, int]:
-    """End, step and decimal places of a slider from 0 to the largest delta that matters for this data."""
-    _, largest = delta_range(loaded)
-    step = 10.0 ** (math.floor(math.log10(max(largest, 1e-6))) - 2)
-    places = max(0, -math.floor(math.log10(step) + 1e-9))
-    return max(round(math.ceil(largest / step - 1e-9) * step, 12), step), step, places
+    """End, step and decimal places of a slider of deltas themselves, shares or not."""
+    scale = DeltaScale.reaching(delta_range(loaded)[1], "absolute")
+    return scale.end, scale.step, scale.places
 
 
-def delta_slider(loaded: Loaded, key: str) -> None:
-    """The slider of delta."""
-    end, step, places = delta_steps(loaded)
-    value = min(max(choices().delta, 0.0), end)
-    if value != choices().delta:
-        choose(delta=value)
-    follow(key, value, of=(end, step))
-    st.slider(
-        "delta",
+def delta_control(loaded: Loaded, key: str) -> None:
+    """delta, to be typed or slid. A delta beyond the end of the slider stays what it is."""
+    scale = delta_scale(loaded)
+    shown = scale.shown(choices().delta)
+    follow(f"{key}-typed", shown, of=scale)
+    st.number_input(
+        "delta, in %" if scale.unit == "share" else "delta",
         min_value=0.0,
-        max_value=end,
-        step=step,
-        format=f"%.{places}f",
-        key=key,
-        on_change=lambda: choose(delta=float(st.session_state[key])),
+        step=scale.step,
+        format=f"%.{max(scale.places, _places(shown))}f",
+        key=f"{key}-typed",
+        on_change=lambda: choose(delta=scale.delta(st.session_state[f"{key}-typed"])),
         help="The largest violation allowed. 0: no difference at all in any list; larger: more difference is allowed.",
     )
+    follow(key, min(shown, scale.end), of=scale)
+    st.slider(
+        "delta, slid",
+        min_value=0.0,
+        max_value=scale.end,
+        step=scale.step,
+        format=scale.format,
+        key=key,
+        on_change=lambda: choose(delta=scale.delta(st.session_state[key])),
+        label_visibility="collapsed",
+    )
+
+
+def _places(shown: float) -> int:
+    """Decimal places that a number has: what was typed is not to be cut."""
+    return len(f"{shown:.9f}".rstrip("0").partition(".")[2])
+
+
+def _unit(loaded: Loaded) -> None:
+    follow("sidebar-unit", choices().unit)
+    st.radio(
+        "delta is",
+        list(UNITS),
+        format_func=lambda unit: UNITS[unit],
+        key="sidebar-unit",
+        on_change=lambda: _take_unit(loaded),
+    )
+
+
+def _take_unit(loaded: Loaded) -> None:
+    """The other unit, with the delta that as many lists hold in it."""
+    current, unit = choices(), st.session_state["sidebar-unit"]
+    before = measured(loaded.data, fairness_of(current, loaded.data))
+    after = measured(loaded.data, fairness_of(replace(current, unit=unit), loaded.data))
+    choose(unit=unit, delta=carried_delta(before, current.delta, after))
 
 
 def delta_range(loaded: Loaded) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from spofr_core.evaluation.tradeoffs import (
     tradeoff,
     training_sizes,
 )
+from spofr_core.evaluation.units import carried_delta
 from spofr_core.fairness import TOLERANCE
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "audit_folder",
     "best_at_violation",
     "bootstrap_mean",
+    "carried_delta",
     "exact_tradeoff",
     "grid_search",
     "guarantees",
