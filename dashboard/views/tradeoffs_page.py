@@ -19,7 +19,14 @@ from dashboard.session.chosen_model import Model, exact_curve, model_named, run_
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.widgets.elements import chart, explain_errors, tabs
 from dashboard.widgets.run_picker import Picked, part_of, picked, said, values_of
-from spofr_core.evaluation import asked_and_achieved, best_at_violation, grid_search, price_of_fairness, tradeoff
+from spofr_core.evaluation import (
+    asked_and_achieved,
+    best_at_violation,
+    grid_search,
+    lead_at_violation,
+    price_of_fairness,
+    tradeoff,
+)
 from spofr_core.reporting import baselines, counted, in_order, listed, matched, method_title, names_of_methods, number
 
 BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
@@ -71,7 +78,7 @@ def _analyses(_setting: pd.DataFrame, key: str) -> Analyses:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _headline(_setting: pd.DataFrame, key: str, delta: float) -> tuple[str, str]:
     rivals = _setting[~_setting["method"].isin(baselines())]
-    return matched(best_at_violation(rivals, (delta,)), delta)
+    return matched(best_at_violation(rivals, (delta,)), lead_at_violation(rivals, delta), delta)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

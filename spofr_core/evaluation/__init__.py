@@ -4,13 +4,13 @@ from spofr_core.evaluation.audit import AuditResult, audit
 from spofr_core.evaluation.exact_tradeoff import EXACT_DELTAS, exact_tradeoff
 from spofr_core.evaluation.folder_audit import Map, audit_folder
 from spofr_core.evaluation.folder_repair import repair_folder
-from spofr_core.evaluation.fronts import best_at_violation, grid_search
+from spofr_core.evaluation.fronts import best_at_violation, grid_search, lead_at_violation
 from spofr_core.evaluation.guarantees import GUARANTEE_DELTAS, LEVELS, guarantees, run_shares
 from spofr_core.evaluation.intervals import bootstrap_mean, wilson
 from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.query_table import JudgedTable, QueryTable
 from spofr_core.evaluation.repair import Repair, repair, repair_table
-from spofr_core.evaluation.seeds import over_seeds, paired_difference
+from spofr_core.evaluation.seeds import over_seeds, paired_difference, sign_of
 from spofr_core.evaluation.tradeoffs import (
     asked_and_achieved,
     method_difference,
@@ -43,6 +43,7 @@ __all__ = [
     "exact_tradeoff",
     "grid_search",
     "guarantees",
+    "lead_at_violation",
     "measure_exposure",
     "method_difference",
     "multi_group",
@@ -54,6 +55,7 @@ __all__ = [
     "repair_table",
     "run_shares",
     "run_times",
+    "sign_of",
     "tradeoff",
     "training_sizes",
     "wilson",

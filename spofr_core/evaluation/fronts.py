@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from spofr_core.evaluation.seeds import paired_difference, sign_of
 from spofr_core.evaluation.tradeoffs import SETTING, done
 from spofr_core.fairness import TOLERANCE
 
 FloatArray = NDArray[np.float64]
+LEVELS_OF_VIOLATION = (0.005, 0.01, 0.02, 0.03, 0.05)
 
 
 def dominated(violation: FloatArray, utility: FloatArray) -> NDArray[np.bool_]:
@@ -58,7 +61,7 @@ def grid_search(results: pd.DataFrame) -> pd.DataFrame:
     return points
 
 
-def best_at_violation(results: pd.DataFrame, levels: Sequence[float] = (0.005, 0.01, 0.02, 0.03, 0.05)) -> pd.DataFrame:
+def best_at_violation(results: pd.DataFrame, levels: Sequence[float] = LEVELS_OF_VIOLATION) -> pd.DataFrame:
     """Methods at matched violation: the best mean DCG among configurations whose mean violation is at most the level.
 
     A configuration is a delta or a penalty; its DCG and violation are means over its seeds, so that no lucky seed is
@@ -83,3 +86,38 @@ def best_at_violation(results: pd.DataFrame, levels: Sequence[float] = (0.005, 0
             rows.append(row)
     names = [*SETTING, "method", "level", "dcg", "violation_mean", "delta", "penalty", "n"]
     return pd.DataFrame(rows, columns=names)
+
+
+def lead_at_violation(results: pd.DataFrame, level: float, *, ahead: str | None = None) -> pd.DataFrame:
+    """The method that is ahead at a mean violation of at most `level`, against each of the others, seed by seed.
+
+    Each method stands there with its setting of `best_at_violation`; the one with the highest mean DCG is ahead, unless
+    `ahead` names another. A lead is a finding only where the interval of the paired difference excludes 0 (`sign_of`):
+    `sign` is then "+".
+
+    Returns
+    -------
+    DataFrame
+        dataset, notion, groups, clicks, method, rival, n (seeds in common), difference, lower, upper (Student, 95 %),
+        sign; no rows where fewer than two methods get there.
+    """
+    rows = []
+    for key, runs in done(results).groupby([*SETTING], dropna=False, observed=True):
+        best = best_at_violation(runs, (level,)).dropna(subset=["dcg"])
+        ordered = best.sort_values("dcg", ascending=False, kind="stable")
+        taken = [runs[_is(runs, row, ("method", "delta", "penalty"))] for row in ordered.to_dict("records")]
+        first = ahead or next(iter(ordered["method"]), "")
+        for rival in ordered.loc[ordered["method"] != first, "method"]:
+            found = paired_difference(pd.concat(taken), SETTING, "dcg", between="method", first=first, second=rival)
+            none = {"n": 0, "difference": np.nan, "lower": np.nan, "upper": np.nan}
+            pairs = found.iloc[0].to_dict() if len(found) else none
+            setting = dict(zip(SETTING, key, strict=True))
+            rows.append({**pairs, **setting, "method": first, "rival": rival, "sign": sign_of(pairs)})
+    names = [*SETTING, "method", "rival", "n", "difference", "lower", "upper", "sign"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _is(runs: pd.DataFrame, row: Mapping[Any, Any], names: Sequence[str]) -> NDArray[np.bool_]:
+    """Which runs have the values of this row; a missing one is like a missing one."""
+    alike = [runs[name].isna() if pd.isna(row[name]) else runs[name] == row[name] for name in names]
+    return np.logical_and.reduce([column.to_numpy(dtype=np.bool_) for column in alike])

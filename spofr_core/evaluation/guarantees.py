@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spofr_core.errors import ConfigError
+from spofr_core.evaluation.seeds import mean_interval
 from spofr_core.evaluation.tradeoffs import SETTING, done
 from spofr_core.fairness import TOLERANCE
 
@@ -22,12 +23,14 @@ GUARANTEE_DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
 
 @dataclass(frozen=True, eq=False)
 class RunShares:
-    """For each run: the share of applicable queries that hold each delta, and the mean DCG."""
+    """For each run: the share of applicable queries that hold each delta, the mean DCG, and half of the Student
+    interval (95 %) of that mean over the queries."""
 
     runs: tuple[str, ...]
     deltas: FloatArray
     share: FloatArray
     dcg: FloatArray
+    half: FloatArray
 
 
 def run_shares(queries: pd.DataFrame, deltas: Sequence[float]) -> RunShares:
@@ -44,15 +47,17 @@ def run_shares(queries: pd.DataFrame, deltas: Sequence[float]) -> RunShares:
     violation = queries["violation"].to_numpy(dtype=np.float64)[order]
     dcg = queries["dcg"].to_numpy(dtype=np.float64)[order]
     applicable = queries["applicable"].to_numpy(dtype=np.bool_)[order]
-    share, mean = np.full((len(runs), len(wanted)), np.nan), np.full(len(runs), np.nan)
+    share = np.full((len(runs), len(wanted)), np.nan)
+    mean, half = np.full((2, len(runs)), np.nan)
     for r in range(len(runs)):
         part = slice(int(bounds[r]), int(bounds[r + 1]))
         if part.stop > part.start:
-            mean[r] = dcg[part].mean()
+            mean[r], _, upper = mean_interval(dcg[part])
+            half[r] = upper - mean[r]
         ordered = np.sort(violation[part][applicable[part]])
         if len(ordered):
             share[r] = np.searchsorted(ordered, wanted + TOLERANCE, side="right") / len(ordered)
-    return RunShares(runs, wanted, share, mean)
+    return RunShares(runs, wanted, share, mean, half)
 
 
 def guarantees(
@@ -84,8 +89,9 @@ def guarantees(
     Returns
     -------
     DataFrame
-        dataset, notion, groups, clicks, method, delta, level, models, qualified, run, dcg, share, holds, explanation.
-        Where no model qualifies, run, dcg, share and holds are missing and `explanation` says how far the method got.
+        dataset, notion, groups, clicks, method, delta, level, models, qualified, run, dcg with its interval over
+        the test queries (dcg_lower, dcg_upper; Student, 95 %), share, holds, explanation. Where no model qualifies,
+        run, dcg, its interval, share and holds are missing and `explanation` says how far the method got.
     """
     if select == "validation" and validation is None:
         raise ConfigError("Models are to be chosen on validation, but there are no per-query results of that part.")
@@ -108,10 +114,13 @@ def guarantees(
                     row["explanation"] = _explain(str(setting["method"]), len(names), delta, level, taken.furthest)
                 else:
                     share = reported.share[at[taken.best], d]
-                    row |= {"run": names[taken.best], "dcg": reported.dcg[at[taken.best]], "share": share}
+                    dcg, half = reported.dcg[at[taken.best]], reported.half[at[taken.best]]
+                    row |= {"run": names[taken.best], "dcg": dcg, "dcg_lower": dcg - half, "dcg_upper": dcg + half}
+                    row["share"] = share
                     row |= {"holds": bool(share >= level - TOLERANCE), "explanation": ""}
                 rows.append(row)
-    names = [*SETTING, "method", "delta", "level", "models", "qualified", "run", "dcg", "share", "holds", "explanation"]
+    names = [*SETTING, "method", "delta", "level", "models", "qualified", "run", "dcg", "dcg_lower", "dcg_upper"]
+    names += ["share", "holds", "explanation"]
     return pd.DataFrame(rows, columns=names).astype({"holds": "boolean"})
 
 
@@ -130,5 +139,5 @@ def _take(share: FloatArray, dcg: FloatArray, level: float) -> _Taken:
 
 
 def _explain(method: str, models: int, delta: float, level: float, furthest: float) -> str:
-    reach = f"the best reaches {furthest:.1%}" if furthest >= 0 else "no query is applicable"
+    reach = f"the closest reaches {furthest:.1%}" if furthest >= 0 else "no query is applicable"
     return f"No {method} model of {models} holds delta = {delta:g} on {level:.0%} of the queries; {reach}."

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from spofr_core.evaluation.intervals import CONFIDENCE
+from spofr_core.fairness import TOLERANCE
 
 FloatArray = NDArray[np.float64]
+Sign = Literal["+", "-", "0", "?"]
+SEEDS_NEEDED = 3
+"""Pairs below which no difference is told: two make an interval, of which nobody can say how wide it really is."""
 
 
 def mean_interval(values: FloatArray, *, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
@@ -60,10 +65,25 @@ def paired_difference(
     DataFrame
         `keys`, n (pairs), difference = mean of first - second, lower, upper (Student, 95 %).
     """
-    sides = [frame[frame[between] == name].set_index([*keys, "seed"])[value] for name in (first, second)]
-    both = pd.concat(sides, axis=1, keys=["first", "second"], join="inner").reset_index()
+    by = [*keys, "seed"]
+    first_side, second_side = (
+        frame[frame[between] == name].groupby(by, dropna=False, observed=True)[value].mean().rename(side).reset_index()
+        for name, side in ((first, "first"), (second, "second"))
+    )
+    both = first_side.merge(second_side, on=by)
     both["difference"] = both["first"] - both["second"]
     found = over_seeds(both, keys, ["difference"])
     return found.rename(columns={"difference_lower": "lower", "difference_upper": "upper"})[
         [*keys, "n", "difference", "lower", "upper"]
     ]
+
+
+def sign_of(pairs: Mapping[Any, Any]) -> Sign:
+    """What a row of `paired_difference` shows: "+" or "-" where its interval excludes 0, "0" where it does not, and
+    "?" where there are fewer than `SEEDS_NEEDED` pairs.
+
+    An interval that touches 0 within rounding does not exclude it: equal runs differ by nothing else.
+    """
+    if pairs["n"] < SEEDS_NEEDED:
+        return "?"
+    return "+" if pairs["lower"] > TOLERANCE else "-" if pairs["upper"] < -TOLERANCE else "0"

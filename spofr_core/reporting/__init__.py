@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         tradeoff_figure,
         tradeoff_traces,
     )
-    from spofr_core.reporting.run_words import empty_slots, matched, names_of_methods, promised
+    from spofr_core.reporting.run_words import difference_text, empty_slots, matched, names_of_methods, promised
     from spofr_core.reporting.series import (
         Variant,
         Variants,
@@ -107,7 +107,7 @@ _HOME = {
         "tradeoff_figure",
         "tradeoff_traces",
     ),
-    "run_words": ("empty_slots", "matched", "names_of_methods", "promised"),
+    "run_words": ("difference_text", "empty_slots", "matched", "names_of_methods", "promised"),
     "series": ("Variant", "Variants", "baselines", "in_order", "is_guaranteed", "method_style", "method_title"),
 }
 
@@ -137,6 +137,7 @@ __all__ = [
     "caveats",
     "counted",
     "delta_text",
+    "difference_text",
     "empty_slots",
     "exact_figure",
     "exact_traces",

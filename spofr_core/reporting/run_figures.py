@@ -161,7 +161,7 @@ def bar_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace]:
     for one in series_of(guarantee_bars(frame), "method", look.variants):
         bars, name = one.rows, one.label if one.guaranteed else f"{one.label}, no guarantee"
         across = [[f"delta {delta:g}" for delta in bars["delta"]], [f"{level:.0%}" for level in bars["level"]]]
-        trace = _bars(bars, across, name, one.colour, none="×", hover=one.label)
+        trace = _bars(bars, across, name, one.colour, none="×", hover=one.label, look=look)
         traces.append({**trace, "textangle": 0, "textfont": {"color": one.colour, "size": 14}, "cliponaxis": False})
     return traces
 
@@ -176,7 +176,7 @@ def shaded_bar_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Tra
             part = one.rows[one.rows["level"] == level]
             name = f"{one.label}, {level:.0%}"
             across = [f"{delta:g}" for delta in part["delta"]]
-            trace = _bars(part, across, name, one.colour, none="none", hover=f"{name}, delta %{{x}}")
+            trace = _bars(part, across, name, one.colour, none="none", hover=f"{name}, delta %{{x}}", look=look)
             trace["marker"]["opacity"] = 0.35 + 0.65 * (place + 1) / len(levels)
             hidden = {"legendgroup": one.label, "showlegend": False}
             traces.append({**trace, "textangle": -90, "textfont": {"color": one.colour, "size": 10}, **hidden})
@@ -184,7 +184,7 @@ def shaded_bar_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Tra
     return traces
 
 
-def _bars(bars: pd.DataFrame, across: list[Any], name: str, colour: str, *, none: str, hover: str) -> Trace:
+def _bars(bars: pd.DataFrame, across: list[Any], name: str, colour: str, *, none: str, hover: str, look: Look) -> Trace:
     hatched = {"shape": ["/" if missed else "" for missed in bars["missed"]], "fgcolor": HATCH, "size": 5}
     return {
         "type": "bar",
@@ -192,6 +192,7 @@ def _bars(bars: pd.DataFrame, across: list[Any], name: str, colour: str, *, none
         "x": across,
         "y": bars["height"].tolist(),
         "marker": {"color": colour, "pattern": {**hatched, "fillmode": "overlay"}, "line": {"width": 0}},
+        "error_y": {"array": _plain(bars["half"]), "color": look.ink, "thickness": 1.2, "width": 3},
         "text": [none if empty else "" for empty in bars["empty"]],
         "textposition": "outside",
         "hovertext": bars["words"].tolist(),

@@ -35,17 +35,21 @@ def _steered(row: Mapping[Any, Any], variants: Variants) -> str:
 def guarantee_bars(frame: pd.DataFrame) -> pd.DataFrame:
     """The model that each method, delta and level gets, as bars: sorted by delta and level.
 
-    Adds `height` (0 where no model qualifies), `empty`, `missed` (qualified on validation, not on test) and `words`,
-    what pointing at the bar says: how far the method got, or what the model does.
+    Adds `height` (0 where no model qualifies), `half` (of its interval over the test queries), `empty`, `missed`
+    (qualified on validation, not on test) and `words`, what pointing at the bar says: how far the method got, or what
+    the model does.
     """
     bars = frame.sort_values(["delta", "level"], kind="stable")
     empty = bars["dcg"].isna().to_numpy(dtype=bool)
     missed = (~bars["holds"].fillna(value=True).astype(bool)).to_numpy(dtype=bool)
+    half = bars["dcg_upper"] - bars["dcg"]
     words = [
-        why if none else f"DCG {dcg:.4f}; {share:.1%} of the test queries hold delta"
-        for none, why, dcg, share in zip(empty, bars["explanation"], bars["dcg"], bars["share"], strict=True)
+        why if none else f"DCG {dcg:.4f} ± {half:.4f}; {share:.1%} of the test queries hold delta<br>run {run}"
+        for none, why, dcg, half, share, run in zip(
+            empty, bars["explanation"], bars["dcg"], half, bars["share"], bars["run"], strict=True
+        )
     ]
-    return bars.assign(height=bars["dcg"].fillna(0.0), empty=empty, missed=missed, words=words)
+    return bars.assign(height=bars["dcg"].fillna(0.0), half=half, empty=empty, missed=missed, words=words)
 
 
 def achieved_frame(frame: pd.DataFrame, variants: Variants = NO_VARIANTS) -> pd.DataFrame:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from spofr_core.learning import METHODS, Method
@@ -11,29 +13,57 @@ from spofr_core.reporting.series import baselines, in_order, method_title
 from spofr_core.reporting.words import counted, listed, number, percent
 
 
-def matched(best: pd.DataFrame, level: float) -> tuple[str, str]:
-    """Methods at the same violation: a headline, and the others.
+def matched(best: pd.DataFrame, lead: pd.DataFrame, level: float) -> tuple[str, str]:
+    """Methods at the same violation: a headline, and the numbers behind it.
+
+    A method is called the highest only where it is so against each of the others, beyond what seeds do.
 
     Parameters
     ----------
     best : DataFrame
         Of `best_at_violation` at this level, for the rivals of one setting.
+    lead : DataFrame
+        Of `lead_at_violation` at this level, for the same runs.
     level : float
         The mean violation that all of them stay within.
     """
-    there = best[best["dcg"].notna()].sort_values("dcg", ascending=False)
-    missing = _names(best.loc[best["dcg"].isna(), "method"])
+    there = best[best["dcg"].notna()].sort_values("dcg", ascending=False, kind="stable")
+    where = f"a mean violation of {number(level)} or less"
     if there.empty:
-        return f"No model has a mean violation of {number(level)} or less", ""
-    first = there.iloc[0]
-    head = f"{listed([_name(first['method'])], start=True)} has the highest DCG at a mean violation of {number(level)}"
-    each = [f"{_name(row['method'])} {number(row['dcg'], 4)}" for row in there.to_dict("records")]
-    rest = f"Best setting of each method, mean over {counted(int(first['n']), 'seed', 'seeds')}: {', '.join(each)}."
-    if len(there) > 1:
-        rest += " Differences smaller than the bands over seeds below are no finding."
-    if missing:
-        rest += f" {listed(missing, start=True)} {'do' if len(missing) > 1 else 'does'} not get there."
-    return f"{head} or less", rest
+        return f"No model has {where}", ""
+    each = [
+        f"{_name(row['method'])} {number(row['dcg'], 4)} ({counted(int(row['n']), 'seed', 'seeds')})"
+        for row in there.to_dict("records")
+    ]
+    missing = _names(best.loc[best["dcg"].isna(), "method"])
+    not_there = (
+        f" {listed(missing, start=True)} {'do' if len(missing) > 1 else 'does'} not get there." if missing else ""
+    )
+    first = listed([_name(there["method"].iloc[0])], start=True)
+    if len(there) == 1:
+        head = f"Only {first} gets to {where}" if missing else f"{first} is the only method in these runs"
+        return head, f"Mean DCG of its best setting at {where}: {each[0]}.{not_there}"
+    unclear = [row["rival"] for row in lead.to_dict("records") if row["sign"] != "+"]
+    if unclear:
+        tied = listed([_name(method) for method in (there["method"].iloc[0], *unclear)])
+        head = f"No difference that these runs can show between {tied} at {where}"
+    else:
+        head = f"{first} has the highest DCG at {where}"
+    differences = [f"{first} minus {_name(row['rival'])} {difference_text(row)}" for row in lead.to_dict("records")]
+    rest = f"Mean DCG of each method's best setting there: {', '.join(each)}. {'; '.join(differences)}.{not_there}"
+    if "?" in set(lead["sign"]):
+        rest += " A difference is told from three seeds in common on."
+    return head, rest
+
+
+def difference_text(pairs: Mapping[Any, Any]) -> str:
+    """A row of `paired_difference`, such as "+0.342 (95 % interval +0.297 to +0.387, 12 seeds)"."""
+    if not pairs["n"]:
+        return "cannot be told: no seed in common"
+    if np.isnan(pairs["lower"]):
+        return f"{pairs['difference']:+.3f} (one seed)"
+    low, high = pairs["lower"], pairs["upper"]
+    return f"{pairs['difference']:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, {int(pairs['n'])} seeds)"
 
 
 def promised(frame: pd.DataFrame, delta: float, level: float) -> str:

@@ -12,9 +12,9 @@ from scipy import stats
 from spofr_core.data import RankingDataset
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.exact_tradeoff import EXACT_DELTAS, exact_tradeoff
-from spofr_core.evaluation.fronts import best_at_violation, dominated, grid_search
+from spofr_core.evaluation.fronts import best_at_violation, dominated, grid_search, lead_at_violation
 from spofr_core.evaluation.guarantees import guarantees, run_shares
-from spofr_core.evaluation.seeds import mean_interval
+from spofr_core.evaluation.seeds import mean_interval, paired_difference, sign_of
 from spofr_core.evaluation.tradeoffs import (
     asked_and_achieved,
     method_difference,
@@ -161,6 +161,55 @@ def test_best_at_violation_averages_seeds_first():
     assert np.isnan(frame.loc[("deltr", 0.01), "dcg"])
 
 
+def seeds(method: str, dcg: dict[int, float], **columns) -> list[dict]:
+    """A run of each seed."""
+    return [run(f"{method}{s}", method=method, seed=s, dcg=value, **columns) for s, value in dcg.items()]
+
+
+OURS = {0: 1.0, 1: 1.1, 2: 1.2, 3: 1.05}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "sign"),
+    [
+        ({0: 0.5, 1: 0.62, 2: 0.69, 3: 0.56}, "+"),
+        ({0: 0.9, 1: 1.15, 2: 1.1, 3: 1.06}, "0"),  # within noise
+        ({0: 1.0, 1: 1.1, 2: 1.2, 3: 1.05}, "0"),  # the same
+        ({0: 0.5, 1: 0.6}, "?"),  # two seeds in common
+        ({7: 0.5, 8: 0.6, 9: 0.7}, "?"),  # none in common
+    ],
+)
+def test_a_lead_is_told_from_three_seeds_in_common_on_and_beyond_their_noise(theirs, sign):
+    runs = table(*seeds("spofr", OURS, delta=0.1), *seeds("fultr", theirs, penalty=1.0))
+    (row,) = lead_at_violation(runs, 0.05, ahead="spofr").to_dict("records")
+    common = sorted(OURS.keys() & theirs.keys())
+    assert (row["method"], row["rival"], row["n"], row["sign"]) == ("spofr", "fultr", len(common), sign)
+    if len(common) > 1:
+        differences = np.array([OURS[s] - theirs[s] for s in common])
+        half = stats.t.ppf(0.975, len(common) - 1) * stats.sem(differences)
+        expected = [differences.mean(), differences.mean() - half, differences.mean() + half]
+        assert [row["difference"], row["lower"], row["upper"]] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_method_alone_has_no_lead_and_a_named_one_may_be_behind():
+    ours, theirs = seeds("spofr", OURS, delta=0.1), seeds("deltr", {s: v + 1 for s, v in OURS.items()}, penalty=1.0)
+    assert lead_at_violation(table(*ours), 0.05).empty
+    assert lead_at_violation(table(*ours, *(row | {"violation_mean": 0.2} for row in theirs)), 0.05).empty
+    (row,) = lead_at_violation(table(*ours, *theirs), 0.05, ahead="spofr").to_dict("records")
+    assert (row["method"], row["sign"]) == ("spofr", "-")
+    assert row["difference"] == pytest.approx(-1)
+
+
+def test_runs_of_one_seed_are_averaged_before_they_are_paired():
+    twice = run("again", delta=0.1, seed=0, dcg=3.0)
+    runs = table(*seeds("spofr", OURS, delta=0.1), twice, *seeds("pto", OURS, delta=0.1))
+    (row,) = paired_difference(runs, ["delta"], "dcg", between="method", first="spofr", second="pto").to_dict("records")
+    assert (row["n"], row["difference"]) == (4, pytest.approx(1.0 / 4))
+    assert sign_of({"n": 3, "lower": -1e-15, "upper": 1.0}) == "0"
+    assert sign_of({"n": 3, "lower": 1e-15, "upper": 1.0}) == "0"
+    assert sign_of({"n": 3, "lower": -2.0, "upper": -1.0}) == "-"
+
+
 def queries(**violations: list[float]) -> pd.DataFrame:
     """Per-query results: violations of each run, None for a query that is not applicable; DCG 1, 2, ..."""
     frames = []
@@ -183,6 +232,7 @@ def test_run_shares_by_hand():
     assert shares.runs == ("a", "b")
     assert shares.share.tolist() == [[0.0, 0.0, 1.0], [0.25, 0.75, 0.75]]
     assert shares.dcg.tolist() == [2.5, 2.5]
+    assert shares.half == pytest.approx([stats.t.ppf(0.975, 3) * stats.sem([1, 2, 3, 4])] * 2)
 
 
 def test_run_shares_take_rows_in_any_order():
@@ -228,7 +278,8 @@ def test_guarantees_can_select_on_test_as_the_paper_does():
     assert empty["qualified"] == 0
     assert pd.isna(empty["dcg"])
     assert (
-        empty["explanation"] == "No fultr model of 2 holds delta = 0.1 on 100% of the queries; the best reaches 50.0%."
+        empty["explanation"]
+        == "No fultr model of 2 holds delta = 0.1 on 100% of the queries; the closest reaches 50.0%."
     )
 
 

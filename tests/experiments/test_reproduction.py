@@ -141,16 +141,41 @@ def test_findings_on_the_tradeoff_follow_the_numbers():
 
 
 def test_findings_on_the_grid_follow_the_numbers():
-    ours = curve({0.01: [1.5], 0.4: [1.98]}, violation_mean=0.004)
+    ours = curve({0.01: [1.5, 1.51, 1.52], 0.4: [1.98, 1.97, 1.99]}, violation_mean=0.004)
     rivals = [
-        run(f"f{p}", method="fultr", penalty=p, violation_mean=v, dcg=1.4)
+        run(f"f{p}{seed}", method="fultr", penalty=p, violation_mean=v, dcg=1.4 + 0.01 * seed, seed=seed)
         for p, v in ((0.0, 0.1), (1.0, 0.02), (10.0, 0.004))
+        for seed in range(3)
     ]
     found = findings("grid", {"results": table(*ours, *rivals)})
     assert [f.verdict for f in found] == ["same", "same", "same", "different", "open"]
-    assert "SPOFR 1.980, FULTR 1.400" in " ".join(found[0].numbers)
-    better = [row | {"dcg": 2.5} for row in rivals]
-    assert findings("grid", {"results": table(*ours, *better)})[0].verdict == "different"
+    assert "SPOFR minus FULTR +0.570 (95 % interval" in " ".join(found[0].numbers)
+    for more, verdict in ((1.1, "different"), (0.57, "different")):  # the rival ahead; no difference to be seen
+        better = [row | {"dcg": row["dcg"] + more + 0.01 * (row["seed"] == 1)} for row in rivals]
+        assert findings("grid", {"results": table(*ours, *better)})[0].verdict == verdict
+    one_seed = table(*ours, *rivals)
+    assert findings("grid", {"results": one_seed[one_seed["seed"] == 0]})[0].verdict == "open"
+
+
+def test_a_slot_of_the_guarantees_is_won_only_where_the_intervals_do_not_overlap():
+    def slot(level, method, dcg, half):
+        row = {"dataset": "d", "notion": "exposure", "delta": 0.05, "level": level, "method": method, "holds": True}
+        return {**row, "dcg": dcg, "dcg_lower": dcg - half, "dcg_upper": dcg + half}
+
+    won = [slot(0.5, "spofr", 1.0, 0.1), slot(0.5, "fultr", 0.7, 0.1), slot(0.5, "deltr", 0.75, 0.1)]
+    tied = [slot(0.9, "spofr", 1.0, 0.2), slot(0.9, "fultr", 0.7, 0.2)]
+    lost = [slot(1.0, "spofr", 0.5, 0.1), slot(1.0, "fultr", 0.9, 0.1)]
+    alone = [slot(0.7, "spofr", 1.0, 0.1)]
+    results = table(run("f", method="fultr", penalty=1.0))
+    found = {
+        finding.claim: finding
+        for finding in findings("guarantee", {"guarantee": pd.DataFrame(won + tied + lost + alone), "results": results})
+    }["It does so while surpassing the baselines in utility."]
+    assert found.verdict == "partly"
+    assert found.numbers[0].startswith(
+        "Of 3 slots where FULTR or DELTR has a bar, SPOFR is ahead in 1 and behind in 1; in 1 the intervals"
+    )
+    assert found.numbers[1:] == ["d, exposure, delta 0.05, level 100%: FULTR 0.900, SPOFR 0.500."]
 
 
 def test_findings_on_groups_sizes_and_times_follow_the_numbers():
@@ -225,6 +250,9 @@ def test_guarantee_figure_says_none_where_no_model_qualifies():
             "delta": [0.0, 0.0],
             "level": [1.0, 1.0],
             "dcg": [1.0, None],
+            "dcg_lower": [0.9, None],
+            "dcg_upper": [1.1, None],
+            "run": ["0123456789abcdef", None],
             "share": [1.0, None],
             "holds": pd.array([True, None], dtype="boolean"),
             "explanation": ["", "No fultr model of 3 holds it."],
@@ -235,6 +263,8 @@ def test_guarantee_figure_says_none_where_no_model_qualifies():
     assert [trace.name for trace in figure.data if trace.showlegend is not False] == ["SPOFR", "FULTR"]
     assert "100% of the queries" in figure.layout.xaxis.title.text
     assert (list(ours.y), list(ours.text)) == ([1.0], [""])
+    assert ours.error_y.array[0] == pytest.approx(0.1)
+    assert "run 0123456789abcdef" in ours.hovertext[0]
     assert (list(theirs.y), list(theirs.text)) == ([0.0], ["none"])
     assert theirs.hovertext[0] == "No fultr model of 3 holds it."
 

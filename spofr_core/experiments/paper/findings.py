@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from spofr_core.evaluation.fronts import best_at_violation
-from spofr_core.evaluation.seeds import mean_interval, paired_difference
+from spofr_core.evaluation.fronts import LEVELS_OF_VIOLATION, best_at_violation, lead_at_violation
+from spofr_core.evaluation.seeds import mean_interval, paired_difference, sign_of
 from spofr_core.evaluation.tradeoffs import SETTING, done, method_difference
 from spofr_core.experiments.paper.paper_sweeps import PAPER_SECONDS, VARIANTS
 from spofr_core.fairness import TOLERANCE
-from spofr_core.reporting import method_title
+from spofr_core.reporting import difference_text, method_title
 
 Verdict = Literal["same", "different", "partly", "open"]
 Frames = dict[str, pd.DataFrame]
@@ -64,8 +64,8 @@ def _relaxing_helps(frames: Frames) -> tuple[Verdict, list[str]]:
         named = ends.assign(end=np.where(ends["delta"] == high, "free", "tight"))
         found = paired_difference(named, ["method"], "dcg", between="end", first="free", second="tight")
         row = found.iloc[0]
-        signs.append(_sign(row["lower"], row["upper"], row["difference"]))
-        told.append(f"{_where(key)}: DCG at delta {high:g} minus delta {low:g} is {_interval(row)}.")
+        signs.append(sign_of(row))
+        told.append(f"{_where(key)}: DCG at delta {high:g} minus delta {low:g} is {difference_text(row)}.")
     return _all_of(signs, "+"), told
 
 
@@ -75,8 +75,10 @@ def _merit_costs(frames: Frames) -> tuple[Verdict, list[str]]:
     for (dataset, method), part in runs.groupby(["dataset", "method"], observed=True):
         found = paired_difference(part, ["delta"], "dcg", between="notion", first="merit", second="exposure")
         for row in found.to_dict("records")[:3]:
-            signs.append(_sign(row["lower"], row["upper"], row["difference"]))
-            told.append(f"{dataset}, {_name(method)}, delta {row['delta']:g}: merit minus exposure {_interval(row)}.")
+            signs.append(sign_of(row))
+            told.append(
+                f"{dataset}, {_name(method)}, delta {row['delta']:g}: merit minus exposure {difference_text(row)}."
+            )
     return _all_of(signs, "-"), told
 
 
@@ -95,23 +97,23 @@ def _always_held(frames: Frames) -> tuple[Verdict, list[str]]:
 
 
 def _beats_penalties(frames: Frames) -> tuple[Verdict, list[str]]:
-    table = best_at_violation(frames["results"])
     told, signs = [], []
-    for (dataset, notion, level), part in table.groupby(["dataset", "notion", "level"], observed=True):
-        best = part.set_index("method")["dcg"]
-        ours = best.reindex(["spofr"]).iloc[0]
-        rivals = best.reindex(["fultr", "deltr"])
-        if np.isnan(ours):
-            continue
-        if rivals.isna().all():
-            signs.append("+")
-            told.append(
-                f"{dataset}, {notion}, mean violation <= {level:g}: SPOFR {ours:.3f}, no FULTR or DELTR gets there."
-            )
-        else:
-            signs.append("+" if ours > rivals.max() else "-")
-            shown = ", ".join(f"{_name(m)} {v:.3f}" for m, v in rivals.dropna().items())
-            told.append(f"{dataset}, {notion}, mean violation <= {level:g}: SPOFR {ours:.3f}, {shown}.")
+    for key, runs in done(frames["results"]).groupby(["dataset", "notion"], observed=True):
+        for level in LEVELS_OF_VIOLATION:
+            where = f"{key[0]}, {key[1]}, mean violation <= {level:g}"
+            best = best_at_violation(runs, (level,)).dropna(subset=["dcg"])
+            there = set(best["method"])
+            if "spofr" not in there:
+                continue
+            rivals = [rival for rival in ("fultr", "deltr") if rival in there]
+            if not rivals:
+                ours = float(best.loc[best["method"] == "spofr", "dcg"].iloc[0])
+                signs.append("+")
+                told.append(f"{where}: SPOFR {ours:.3f}, no FULTR or DELTR gets there.")
+            for rival in rivals:
+                row = lead_at_violation(runs[runs["method"].isin(["spofr", rival])], level, ahead="spofr").iloc[0]
+                signs.append(row["sign"])
+                told.append(f"{where}: SPOFR minus {_name(rival)} {difference_text(row)}.")
     return _all_of(signs, "+"), told
 
 
@@ -164,9 +166,9 @@ def _end_to_end_adds(frames: Frames) -> tuple[Verdict, list[str]]:
     told, signs = [], []
     for first in ("spofr", "spo+"):
         for row in method_difference(frames["results"], first, "pto").to_dict("records"):
-            signs.append(_sign(row["lower"], row["upper"], row["difference"]))
+            signs.append(sign_of(row))
             where = f"{row['dataset']}, {row['notion']}, delta {row['delta']:g}"
-            told.append(f"{where}: {_name(first)} minus predict-then-optimise {_interval(row)}.")
+            told.append(f"{where}: {_name(first)} minus predict-then-optimise {difference_text(row)}.")
     return "open", told
 
 
@@ -185,21 +187,27 @@ def _all_queries(frames: Frames) -> tuple[Verdict, list[str]]:
 
 
 def _best_at_every_level(frames: Frames) -> tuple[Verdict, list[str]]:
+    """A slot is one model of each method: they differ where their intervals over the test queries do not overlap."""
     frame = frames["guarantee"]
     told, signs = [], []
     for key, part in frame.groupby(["dataset", "notion", "delta", "level"], observed=True):
-        best = part.set_index("method")["dcg"]
-        ours, rivals = best.reindex(["spofr"]).iloc[0], best.reindex(["fultr", "deltr"]).dropna()
-        if np.isnan(ours) or rivals.empty:
+        slots = part.dropna(subset=["dcg"]).set_index("method")
+        rivals = slots[slots.index.isin(["fultr", "deltr"])]
+        if "spofr" not in slots.index or rivals.empty:
             continue
-        signs.append("+" if ours > rivals.max() else "-")
-        if rivals.max() >= ours:
+        ours, rival = slots.loc["spofr"], rivals.loc[rivals["dcg"].idxmax()]
+        ahead, behind = ours["dcg_lower"] > rivals["dcg_upper"].max(), ours["dcg_upper"] < rivals["dcg_lower"].max()
+        signs.append("+" if ahead else "-" if behind else "0")
+        if behind:
             told.append(
                 f"{key[0]}, {key[1]}, delta {key[2]:g}, level {key[3]:.0%}: "
-                f"{_name(rivals.idxmax())} {rivals.max():.3f}, SPOFR {ours:.3f}."
+                f"{_name(rival.name)} {rival['dcg']:.3f}, SPOFR {ours['dcg']:.3f}."
             )
     told.insert(
-        0, f"SPOFR is ahead of FULTR and DELTR in {signs.count('+')} of {len(signs)} slots where one of them has a bar."
+        0,
+        f"Of {len(signs)} slots where FULTR or DELTR has a bar, SPOFR is ahead in {signs.count('+')} and behind in "
+        f"{signs.count('-')}; in {signs.count('0')} the intervals over the test queries overlap, which is no "
+        "difference that these runs can show.",
     )
     return _all_of(signs, "+"), told[:8]
 
@@ -259,7 +267,9 @@ def _size_does_not_matter(frames: Frames) -> tuple[Verdict, list[str]]:
             continue
         row = found.iloc[0]
         signs.append(_sameness(row, float(part["dcg"].mean())))
-        told.append(f"{key[0]}, delta {key[2]:g}: {int(sizes[-1]):,} minus {int(sizes[0]):,} clicks {_interval(row)}.")
+        told.append(
+            f"{key[0]}, delta {key[2]:g}: {int(sizes[-1]):,} minus {int(sizes[0]):,} clicks {difference_text(row)}."
+        )
     if "?" in signs and "different" not in signs:
         return "open", told
     return _all_of(signs, "same"), told
@@ -267,7 +277,7 @@ def _size_does_not_matter(frames: Frames) -> tuple[Verdict, list[str]]:
 
 def _sameness(row: Any, mean: float) -> str:
     """ "same" if the interval of a difference lies within 5 % of the mean, "?" if it is too wide to tell."""
-    if _sign(row["lower"], row["upper"], row["difference"]) in "+-":
+    if sign_of(row) in "+-":
         return "different"
     return "same" if max(-row["lower"], row["upper"]) <= 0.05 * mean else "?"
 
@@ -329,13 +339,6 @@ def _asked(frames: Frames) -> pd.DataFrame:
     return runs[runs["delta"].notna()]
 
 
-def _sign(lower: float, upper: float, middle: float) -> str:
-    """ "+", "-", or "0" when the interval holds 0; without an interval (one seed) nothing is known."""
-    if np.isnan(lower) or np.isnan(upper):
-        return "?"
-    return "+" if lower > 0 else "-" if upper < 0 else "0"
-
-
 def _all_of(signs: list[str], wanted: str) -> Verdict:
     """ "same" if all are as claimed, "different" if none is, "open" if nothing is known."""
     known = [sign for sign in signs if sign != "?"]
@@ -344,12 +347,6 @@ def _all_of(signs: list[str], wanted: str) -> Verdict:
     if all(sign == wanted for sign in known):
         return "same"
     return "different" if wanted not in known else "partly"
-
-
-def _interval(row: Any) -> str:
-    if np.isnan(row["lower"]):
-        return f"{row['difference']:+.3f} (one seed)"
-    return f"{row['difference']:+.3f} (95 % interval {row['lower']:+.3f} to {row['upper']:+.3f}, {int(row['n'])} seeds)"
 
 
 def _name(method: Any) -> str:
