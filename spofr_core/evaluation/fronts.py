@@ -110,7 +110,7 @@ def lead_at_violation(results: pd.DataFrame, level: float, *, ahead: str | None 
         for rival in ordered.loc[ordered["method"] != first, "method"]:
             found = paired_difference(pd.concat(taken), SETTING, "dcg", between="method", first=first, second=rival)
             none = {"n": 0, "difference": np.nan, "lower": np.nan, "upper": np.nan}
-            pairs = found.iloc[0].to_dict() if len(found) else none
+            pairs: dict[Any, Any] = found.iloc[0].to_dict() if len(found) else none
             setting = dict(zip(SETTING, key, strict=True))
             rows.append({**pairs, **setting, "method": first, "rival": rival, "sign": sign_of(pairs)})
     names = [*SETTING, "method", "rival", "n", "difference", "lower", "upper", "sign"]
@@ -120,4 +120,4 @@ def lead_at_violation(results: pd.DataFrame, level: float, *, ahead: str | None 
 def _is(runs: pd.DataFrame, row: Mapping[Any, Any], names: Sequence[str]) -> NDArray[np.bool_]:
     """Which runs have the values of this row; a missing one is like a missing one."""
     alike = [runs[name].isna() if pd.isna(row[name]) else runs[name] == row[name] for name in names]
-    return np.logical_and.reduce([column.to_numpy(dtype=np.bool_) for column in alike])
+    return np.asarray(np.all([column.to_numpy(dtype=np.bool_) for column in alike], axis=0))

@@ -78,7 +78,7 @@ def paired_difference(
     ]
 
 
-def sign_of(pairs: Mapping[Any, Any]) -> Sign:
+def sign_of(pairs: Mapping[Any, Any] | pd.Series) -> Sign:
     """What a row of `paired_difference` shows: "+" or "-" where its interval excludes 0, "0" where it does not, and
     "?" where there are fewer than `SEEDS_NEEDED` pairs.
 

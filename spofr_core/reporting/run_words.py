@@ -56,7 +56,7 @@ def matched(best: pd.DataFrame, lead: pd.DataFrame, level: float) -> tuple[str, 
     return head, rest
 
 
-def difference_text(pairs: Mapping[Any, Any]) -> str:
+def difference_text(pairs: Mapping[Any, Any] | pd.Series) -> str:
     """A row of `paired_difference`, such as "+0.342 (95 % interval +0.297 to +0.387, 12 seeds)"."""
     if not pairs["n"]:
         return "cannot be told: no seed in common"

@@ -5,7 +5,7 @@ A finding is computed, never typed: the same code speaks for the small scale and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -195,7 +195,7 @@ def _best_at_every_level(frames: Frames) -> tuple[Verdict, list[str]]:
         rivals = slots[slots.index.isin(["fultr", "deltr"])]
         if "spofr" not in slots.index or rivals.empty:
             continue
-        ours, rival = slots.loc["spofr"], rivals.loc[rivals["dcg"].idxmax()]
+        ours, rival = slots.loc["spofr"], rivals.sort_values("dcg").iloc[-1]
         ahead, behind = ours["dcg_lower"] > rivals["dcg_upper"].max(), ours["dcg_upper"] < rivals["dcg_lower"].max()
         signs.append("+" if ahead else "-" if behind else "0")
         if behind:
@@ -339,7 +339,7 @@ def _asked(frames: Frames) -> pd.DataFrame:
     return runs[runs["delta"].notna()]
 
 
-def _all_of(signs: list[str], wanted: str) -> Verdict:
+def _all_of(signs: Sequence[str], wanted: str) -> Verdict:
     """ "same" if all are as claimed, "different" if none is, "open" if nothing is known."""
     known = [sign for sign in signs if sign != "?"]
     if not known:
