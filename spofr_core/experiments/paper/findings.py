@@ -354,5 +354,5 @@ def _name(method: Any) -> str:
 
 
 def _where(key: Any) -> str:
-    dataset, notion, _, _, method = key
+    dataset, notion, *_, method = key
     return f"{dataset}, {notion}, {_name(method)}"
