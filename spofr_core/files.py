@@ -20,10 +20,11 @@ class DiskFull(SpofrError):
     """Nothing more can be written; what was written before is whole."""
 
 
-def write_whole(path: str | Path, content: bytes, *, durable: bool = True) -> None:
+def write_whole(path: str | Path, content: bytes | Iterator[bytes], *, durable: bool = True, mode: int = 0o644) -> None:
     """Write a file so that it is there whole or not at all, whenever the process may die.
 
-    `durable`: also when the machine does; it takes the disk a few milliseconds.
+    Large content comes in pieces. `durable`: also when the machine dies; it takes the disk a few milliseconds. `mode`:
+    who may read it.
     """
     target = Path(path)
     try:
@@ -34,20 +35,20 @@ def write_whole(path: str | Path, content: bytes, *, durable: bool = True) -> No
         raise
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines(content if isinstance(content, Iterator) else (content,))
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
+        Path(temporary).chmod(mode)
         Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any], *, mode: int = 0o644) -> None:
     """Replace a JSON file as a whole."""
-    write_whole(path, (json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"))
+    write_whole(path, (json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"), mode=mode)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -1,17 +1,17 @@
-"""The data on the screen: a bundled sample, or what this session uploaded."""
+"""The data on the screen: a bundled sample, or what this visitor uploaded."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import streamlit as st
 
 from dashboard.escaping import markdown
-from dashboard.session.choices import choices, choose
+from dashboard.session.choices import Choices, choices, choose
 from spofr_core.data import OPENING_SAMPLE, SAMPLES, RankingDataset
-from spofr_core.errors import SpofrError
+from spofr_core.errors import DataError, SpofrError
 
 UPLOAD = "upload"
 MODEL = "model"
@@ -24,7 +24,7 @@ class Loaded:
 
     `arguments` are those of the shell command, or None where no command reads the same rows; `where` says from which
     folder, if it matters; `learnable` reads the same rows with their features, or is None where the data is a sample,
-    whose features are at hand.
+    whose features are at hand. An upload has the `address` that opens it again, and the name of its `content`.
     """
 
     key: str
@@ -34,6 +34,8 @@ class Loaded:
     arguments: tuple[str, ...] | None = None
     where: str = ""
     learnable: Callable[[], RankingDataset] | None = None
+    address: str = ""
+    content: str = ""
 
     @property
     def shell(self) -> str | None:
@@ -66,22 +68,54 @@ def _of_model(run: str) -> Loaded | None:
 def loaded_data() -> Loaded:
     """The data of this session; a link to somebody's upload, or to nothing, opens the first sample and says so."""
     wanted = choices().data
-    if wanted == UPLOAD and _KEPT in st.session_state:
-        kept: Loaded = st.session_state[_KEPT]
+    if wanted in SAMPLES:
+        groups = SAMPLES[wanted].groupings
+        return load_bundled(wanted, choices().groups if choices().groups in groups else next(iter(groups)))
+    if not is_upload(wanted):
+        return _sample_instead("The link speaks of data that is not here.")
+    kept: Loaded | None = st.session_state.get(_KEPT)
+    if kept is not None and wanted in (UPLOAD, kept.address):
         return kept
-    if wanted not in SAMPLES:
-        choose(data=OPENING_SAMPLE)
-        lost = (
-            "an uploaded file, which only the session that uploaded it can see"
-            if wanted == UPLOAD
-            else "data that is not here"
-        )
-        st.toast(
-            f"The link speaks of {lost}. Here is a bundled sample instead.", icon=":material/info:", duration="infinite"
-        )
-        return loaded_data()
-    groups = SAMPLES[wanted].groupings
-    return load_bundled(wanted, choices().groups if choices().groups in groups else next(iter(groups)))
+    try:
+        return _from_disk(wanted)
+    except SpofrError as error:
+        return _sample_instead(f"{markdown(error.plain, 1000)}")
+
+
+def is_upload(data: str) -> bool:
+    """Whether this is what an address calls an upload."""
+    return data == UPLOAD or data.startswith(f"{UPLOAD}-")
+
+
+def _from_disk(wanted: str) -> Loaded:
+    """What this visitor uploaded before, perhaps in another tab or before the server started.
+
+    Raises
+    ------
+    DataError
+        When this visitor has no such file, or it cannot be read any more.
+    """
+    from dashboard.session.uploads import open_upload, own_uploads  # which make what this file hands out
+
+    content, _, reading = wanted.removeprefix(f"{UPLOAD}-").partition("-")
+    store = own_uploads()
+    upload = store.get(content)
+    if upload is None:
+        if content in store.damaged():
+            raise DataError("The link speaks of a file of yours that is damaged on this machine: upload it again.")
+        raise DataError("The link speaks of an uploaded file, which only the browser that uploaded it can see.")
+    with st.spinner(f"Reading {markdown(upload.name)}"):
+        opened = open_upload(store, upload)
+    if reading not in ("", opened.address.rpartition("-")[2]):
+        st.toast(f"{markdown(upload.name)} is read in another way by now.", icon=":material/info:", duration="long")
+    keep_upload(opened, choices())
+    return opened
+
+
+def _sample_instead(why: str) -> Loaded:
+    choose(data=OPENING_SAMPLE)
+    st.toast(f"{why} Here is a bundled sample instead.", icon=":material/info:", duration="infinite")
+    return loaded_data()
 
 
 def sample_names() -> list[str]:
@@ -89,10 +123,21 @@ def sample_names() -> list[str]:
     return sorted(SAMPLES, key=lambda name: name != OPENING_SAMPLE)
 
 
-def keep_upload(uploaded: Loaded) -> None:
-    """Make an upload the data of this session, and of no other."""
+def keep_upload(uploaded: Loaded, seen: Choices | None = None) -> None:
+    """Make an upload the data of this session, seen as before (`seen`) or as all data is seen at first."""
     st.session_state[_KEPT] = uploaded
-    choose(data=UPLOAD, groups="", query="", top=0, model="")
+    address = uploaded.address or UPLOAD
+    choose(**({"groups": "", "query": "", "top": 0, "model": ""} if seen is None else asdict(seen)) | {"data": address})
+
+
+def drop_upload(content: str) -> None:
+    """Let this session forget an upload, and look at a sample if it was on the screen."""
+    kept: Loaded | None = st.session_state.get(_KEPT)
+    if kept is not None and kept.content == content:
+        del st.session_state[_KEPT]
+        st.session_state.pop("learnable", None)
+    if choices().data.startswith(f"{UPLOAD}-{content}"):
+        choose(data=OPENING_SAMPLE)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Loading the sample")

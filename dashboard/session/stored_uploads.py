@@ -1,19 +1,28 @@
-"""Uploads that a job needs: written into the visitor's own store, and deleted with the last job that needs them."""
+"""What becomes of an upload: the copy that a job learns from, and the end of both.
+
+A file of a visitor (`dashboard.session.upload_store`) is kept until its owner forgets it, or until some days after it
+was last opened. A job learns from a copy of it with nothing but the rows and columns that it needs; that copy, and what
+was learned from it, is deleted with the last job that needs it, and with the file at the latest.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 import shutil
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from dashboard.jobs.job_board import Job, JobBoard
 from dashboard.session.sources import Loaded
+from dashboard.session.upload_store import UploadStore, stores
 from spofr_core.data import RankingDataset
-from spofr_core.errors import DataError
+from spofr_core.errors import ConfigError, DataError
 from spofr_core.experiments import RunStore, collect, private_runs
 from spofr_core.files import write_whole
 
@@ -32,7 +41,7 @@ def learnable(source: Loaded) -> RankingDataset:
         When there is nothing to learn from, or too much for a page.
     """
     if source.learnable is None:
-        raise DataError("Only a bundled sample, or an upload of this session, can be trained on.")
+        raise DataError("Only a bundled sample, or a file of your own, can be trained on.")
     data = _read(source, source.learnable)
     if data.relevance is None:
         raise DataError(
@@ -89,25 +98,72 @@ def write_upload(source: Loaded, store: Path) -> None:
         frame["group"] = frame["group"].astype(str)
         buffer = io.BytesIO()
         frame.to_parquet(buffer, index=False)
-        write_whole(path, buffer.getvalue())
+        write_whole(path, buffer.getvalue(), mode=0o600)
 
 
 def _place(source: Loaded, data: RankingDataset, store: Path) -> Path:
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", source.title.split(".")[0]).strip("_")[:60] or "upload"
-    return store / "data" / data.fingerprint[:16] / f"{name}.parquet"
+    return store / "data" / f"{_copies(source.content)}{data.fingerprint[:16]}" / f"{name}.parquet"
+
+
+def _copies(content: str) -> str:
+    """How the directories of all copies of one upload begin."""
+    return f"{content}-" if content else ""
+
+
+def forget_upload(root: Path, visitor: str, content: str) -> None:
+    """Delete an upload, the jobs on it, and all that was learned from it.
+
+    Raises
+    ------
+    ConfigError
+        When a job is at work on it.
+    """
+    board = JobBoard(root)
+    jobs = [job for job in board.jobs(visitor) if _is_on(job, content)]
+    if any(job.active for job in jobs):
+        raise ConfigError("A job is at work on this file: cancel it on the Train page first.")
+    for job in jobs:
+        board.forget(job)
+    UploadStore(root, visitor).remove(content)
+    forget_uploads(root, visitor, board.files(visitor))
+
+
+def _is_on(job: Job, content: str) -> bool:
+    return Path(str(job.spec["dataset"].get("file"))).parent.name.startswith(_copies(content))
+
+
+def forget_expired(root: Path, now: float | None = None) -> None:
+    """Forget the uploads of all visitors that nobody has opened for longer than they are kept."""
+    for store in stores(root):
+        for content in store.expired(time.time() if now is None else now):
+            with suppress(ConfigError):  # it is next time, when the job has ended
+                forget_upload(root, store.visitor, content)
+
+
+@st.cache_resource(ttl=3600, show_spinner=False)
+def sweep_uploads(root: Path) -> None:
+    """Look for expired uploads when the server starts, and at visits after that, but not at every touch."""
+    with suppress(ConfigError):  # a setting that cannot be read is told where files are uploaded
+        forget_expired(root)
 
 
 def forget_uploads(root: Path, visitor: str, needed: set[str]) -> None:
-    """Delete what this visitor uploaded, and all that was learned from it, except for the files that are needed."""
+    """Delete the copies that no job needs, and all that was learned from them."""
     place = private_runs(root, visitor)
     for folder in (place / "data").glob("*"):
         if not any(str(file) in needed for file in folder.iterdir()):
             shutil.rmtree(folder, ignore_errors=True)
-    if not (place / "store.json").exists():
-        return
-    store = RunStore(place, create=False)
+    left = _forget_runs(RunStore(place, create=False), needed) if (place / "store.json").exists() else False
+    if not (needed or left or UploadStore(root, visitor).folder.exists()):
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _forget_runs(store: RunStore, needed: set[str]) -> bool:
+    """Delete what was learned from other files than these; returns whether any run is left."""
     store.remove(record.run for record in store.records() if record.settings["dataset"]["file"] not in needed)
     for sweep in store.sweeps():
         if sweep["spec"]["dataset"]["file"] not in needed:
-            (place / "sweeps" / f"{sweep['sweep']}.json").unlink(missing_ok=True)
+            (store.root / "sweeps" / f"{sweep['sweep']}.json").unlink(missing_ok=True)
     collect(store)
+    return bool(store.names())

@@ -1,71 +1,107 @@
-"""From an uploaded file and a mapping of its columns to data on the screen."""
+"""From an uploaded file and a mapping of its columns to data on the screen, now and whenever its owner comes back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+import time
+from pathlib import Path
+from typing import Any
 
+from dashboard.session.mapping import Mapping
 from dashboard.session.sources import UPLOAD, Loaded
+from dashboard.session.upload_store import Upload, UploadStore
+from dashboard.session.visitor import visitor
 from spofr_core.data import Limits, RankingDataset, read_dataset
 from spofr_core.errors import DataError
+from spofr_core.experiments import home
+from spofr_core.reporting import listed
 
 LIMITS = Limits(file_bytes=2 * 2**30, rows=5_000_000, groups=50, list_length=20_000)
 """What a page takes; the shell and Python take more."""
 
-GroupWay = Literal["column", "quantiles", "crossing"]
+
+def own_uploads() -> UploadStore:
+    """The uploads of this visitor."""
+    return UploadStore(home(), visitor())
 
 
-@dataclass(frozen=True)
-class Mapping:
-    """Which column is what, as the reader of the page has said it. Empty text: none, or what the format knows."""
-
-    query: str
-    item: str
-    ranked_by: str
-    is_rank: bool
-    relevance: str
-    way: GroupWay
-    group: tuple[str, ...]
-    quantiles: int
-    missing: str
-
-    def options(self) -> dict[str, Any]:
-        """The keyword arguments of `read_dataset`."""
-        given: dict[str, Any] = {"group": self.group[0] if len(self.group) == 1 else list(self.group)}
-        if self.way == "quantiles":
-            given["group_quantiles"] = self.quantiles
-        if self.missing != "error":
-            given["missing"] = self.missing
-        ranked = {"rank" if self.is_rank else "score": self.ranked_by}
-        named = {"query": self.query, "item": self.item, **ranked, "relevance": self.relevance}
-        return {role: column for role, column in named.items() if column} | given | {"guess": False}
+def address_of(upload: Upload) -> str:
+    """What the address of the page calls it."""
+    return f"{UPLOAD}-{upload.key}"
 
 
-def read_upload(file: Any, mapping: Mapping, *, encoding: str | None = None) -> Loaded:
-    """Read the file as mapped.
+def open_upload(store: UploadStore, upload: Upload) -> Loaded:
+    """Read an upload as its owner said, and keep it for some more days.
 
     Raises
     ------
     DataError
-        When the mapping is incomplete or the file is not what it says.
+        When it is not what it was, or was never read.
     """
-    if not mapping.group:
-        raise DataError("Which column is the group? Choose one under 'Groups'.")
-    if not mapping.ranked_by:
-        raise DataError("What are the items ranked by? Choose a score or rank column.")
-    options = mapping.options() | ({"encoding": encoding} if encoding else {})
-    data = read_dataset(file, limits=LIMITS, **options)
-    python = f"data = read_dataset({file.name!r}, {_keywords(options)})"
-    arguments = (file.name, *_arguments(options))
-    return Loaded(UPLOAD, file.name, data, python, arguments, learnable=lambda: _with_features(file, options, data))
+    if upload.mapping is None:
+        raise DataError(f"{upload.name!r} was uploaded, but never said how to be read: choose it on the Data page.")
+    path = store.checked_path(upload)
+    opened = store.change(upload, opened=time.time())
+    return read_upload(path, upload.mapping, title=upload.name, address=address_of(opened), content=upload.content)
 
 
-def _with_features(file: Any, options: dict[str, Any], data: RankingDataset) -> RankingDataset:
+def accept_upload(store: UploadStore, upload: Upload, mapping: Mapping) -> Loaded:
+    """Read an upload in a new way; it is read so from then on if that works, and as before if not.
+
+    Raises
+    ------
+    DataError
+        When the file is not what the mapping says.
+    """
+    loaded = open_upload(store, upload.model_copy(update={"mapping": mapping}))
+    store.change(upload, mapping=mapping, draft=None, opened=time.time())
+    return loaded
+
+
+def check_complete(mapping: Mapping, known: tuple[str, ...] = ()) -> None:
+    """Refuse a mapping that lacks something, and name all that it lacks.
+
+    Raises
+    ------
+    DataError
+        In the words of the page.
+    """
+    lacking = mapping.missing_fields(known)
+    if lacking:
+        raise DataError(f"Please choose a column for {listed(lacking)}: without {_them(lacking)} there is no audit.")
+
+
+def _them(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def read_upload(path: Path, mapping: Mapping, *, title: str, address: str = UPLOAD, content: str = "") -> Loaded:
+    """Read a file as mapped.
+
+    Raises
+    ------
+    DataError
+        When the file is not what the mapping says.
+    """
+    options = mapping.options()
+    data = read_dataset(path, limits=LIMITS, **options)
+    python = f"data = read_dataset({title!r}, {_keywords(options)})"
+    return Loaded(
+        UPLOAD,
+        title,
+        data,
+        python,
+        (title, *_arguments(options)),
+        learnable=lambda: _with_features(path, mapping, data),
+        address=address,
+        content=content,
+    )
+
+
+def _with_features(path: Path, mapping: Mapping, data: RankingDataset) -> RankingDataset:
     """The same rows with what a scorer can learn from: every number that has no other role."""
     if data.features is not None:
         return data
-    file.seek(0)
-    return read_dataset(file, limits=LIMITS, features="auto", **options)
+    return read_dataset(path, limits=LIMITS, features="auto", **mapping.options())
 
 
 def _keywords(options: dict[str, Any]) -> str:

@@ -34,7 +34,19 @@ if TYPE_CHECKING:
     from spofr_core.experiments.progress import SweepBar, SweepState, format_duration, map_with_progress
     from spofr_core.experiments.run_data import DataShelf, load_splits, training_data
     from spofr_core.experiments.runs.execution import run_fairness
-    from spofr_core.experiments.runs.home import RUNS_VARIABLE, home, pointed_runs, private_runs, shared_runs, unpacked
+    from spofr_core.experiments.runs.home import (
+        RUNS_VARIABLE,
+        UPLOAD_DAYS_VARIABLE,
+        UPLOAD_MB_VARIABLE,
+        home,
+        pointed_runs,
+        private_runs,
+        shared_runs,
+        unpacked,
+        upload_bytes,
+        upload_days,
+        visitors,
+    )
     from spofr_core.experiments.runs.record import RunRecord
     from spofr_core.experiments.runs.result_tables import collect, export_results, query_results, results
     from spofr_core.experiments.runs.run_lock import FileLock, Owner
@@ -72,7 +84,19 @@ _HOME = {
     "runs.result_tables": ("collect", "export_results", "query_results", "results"),
     "runs.execution": ("run_fairness",),
     "sweep_spec": ("DatasetSpec", "RunConfig", "SweepSpec"),
-    "runs.home": ("RUNS_VARIABLE", "home", "pointed_runs", "private_runs", "shared_runs", "unpacked"),
+    "runs.home": (
+        "RUNS_VARIABLE",
+        "UPLOAD_DAYS_VARIABLE",
+        "UPLOAD_MB_VARIABLE",
+        "home",
+        "pointed_runs",
+        "private_runs",
+        "shared_runs",
+        "unpacked",
+        "upload_bytes",
+        "upload_days",
+        "visitors",
+    ),
     "runs.store": ("RunStore",),
     "trained_model": ("TrainedModel", "resolve_model", "with_estimates"),
     "sweep": ("SweepOutcome", "missing_runs", "run_sweep"),
@@ -84,6 +108,8 @@ __all__ = [
     "MOST_RUNS",
     "RESULT_COLUMNS",
     "RUNS_VARIABLE",
+    "UPLOAD_DAYS_VARIABLE",
+    "UPLOAD_MB_VARIABLE",
     "DataShelf",
     "DatasetSpec",
     "Estimate",
@@ -136,6 +162,9 @@ __all__ = [
     "time_from_earlier_runs",
     "training_data",
     "unpacked",
+    "upload_bytes",
+    "upload_days",
+    "visitors",
     "with_estimates",
 ]
 

@@ -13,9 +13,10 @@ import pytest
 from dashboard.jobs import job_board as jobs_file
 from dashboard.jobs.job_board import JobBoard
 from dashboard.session.chosen_model import exact_curve, model_named
+from dashboard.session.mapping import Mapping
 from dashboard.session.sources import UPLOAD, Loaded
 from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
-from dashboard.session.uploads import Mapping, read_upload
+from dashboard.session.uploads import read_upload
 from dashboard.session.visible_runs import Sweep, bundled, results_of
 from spofr_core.data import read_dataset
 from spofr_core.errors import DataError
@@ -325,11 +326,11 @@ def test_an_upload_is_written_for_its_job_and_read_back_the_same(own_home):
     assert np.array_equal(one.relevance, same.relevance)
 
 
-def test_what_was_read_for_an_audit_is_read_again_with_its_features():
-    file = io.BytesIO(b"q,i,who,points,age,relevance\n1,a,x,3,20,1\n1,b,y,2,30,0\n2,c,x,1,40,0\n2,d,y,5,50,1\n")
-    file.name = "people.csv"
-    mapping = Mapping("q", "i", "points", False, "relevance", "column", ("who",), 2, "error")
-    found = read_upload(file, mapping)
+def test_what_was_read_for_an_audit_is_read_again_with_its_features(tmp_path):
+    file = tmp_path / "people.csv"
+    file.write_bytes(b"q,i,who,points,age,relevance\n1,a,x,3,20,1\n1,b,y,2,30,0\n2,c,x,1,40,0\n2,d,y,5,50,1\n")
+    mapping = Mapping(query="q", item="i", ranked_by="points", relevance="relevance", group=("who",))
+    found = read_upload(file, mapping, title="people.csv")
     assert found.data.features is None
     data = learnable(found)
     assert data.feature_names == ("age",)

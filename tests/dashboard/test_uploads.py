@@ -25,9 +25,12 @@ LETOR = "".join(f"{k % 3} qid:{q} 1:{k}.5 2:{(k * q) % 4} 3:{k % 2}\r\n" for q i
 
 
 def uploaded(name: str, content: bytes | str):
-    app = shown("data")
+    return add(shown("data"), name, content)
+
+
+def add(app, name: str, content: bytes | str):
     data = content.encode() if isinstance(content, str) else content
-    app.file_uploader(key="data-upload").upload(name, data)
+    app.file_uploader[0].upload(name, data)
     return rerun(app)
 
 
@@ -43,14 +46,13 @@ def kept(app):
 def test_a_good_file_is_guessed_and_audited():
     app = uploaded("mine.csv", GOOD)
     boxes = {box.label: box.value for box in app.selectbox}
-    assert (boxes["Query"], boxes["Item"], boxes["Ranked by"], boxes["Relevance"], boxes["Group"]) == (
-        "qid", "doc", "model_score", "rel", "sex",
-    )  # fmt: skip
+    labels = ("Query (required)", "Item", "Ranked by (required)", "Relevance", "Group (required)")
+    assert [boxes[label] for label in labels] == ["qid", "doc", "model_score", "rel", "sex"]
     assert len(app.dataframe[0].value) == 5
     press(app)
     direct = read_dataset(io.BytesIO(GOOD.encode()))
     assert kept(app).data.fingerprint == direct.fingerprint
-    assert app.session_state["choices"].data == "upload"
+    assert app.session_state["choices"].data == kept(app).address
     audited = shown("audit", state={"uploaded": kept(app)}, data="upload")
     assert titles(audited) == [verdict(audit(direct, Fairness(delta=0.05)).summary) + "."]
 
@@ -117,6 +119,7 @@ def test_missing_groups_are_an_explicit_choice():
         press(rerun(app))
         assert app.error == []
         assert (kept(app).data.n_groups, kept(app).data.n_items) == (groups, items)
+        press(app, "Change how it is read")
     assert sum(kept(app).data.excluded.values()) == 1
     page = shown("data", state={"uploaded": kept(app)}, data="upload")
     assert any("Left out" in text.value for text in page.markdown)
@@ -190,11 +193,7 @@ def test_the_lines_of_the_report_read_the_same_file(tmp_path, monkeypatch):
 def test_a_second_file_is_guessed_afresh():
     app = uploaded("mine.csv", GOOD)
     app.selectbox(key="map-Relevance").set_value("(none)")
-    rerun(app)
-    app.file_uploader(key="data-upload").set_value(
-        ("other.csv", GOOD.replace("model_score", "score").encode(), "text/csv")
-    )
-    rerun(app)
+    add(rerun(app), "other.csv", GOOD.replace("model_score", "score"))
     assert app.selectbox(key="map-Ranked by").value == "score"
     assert app.selectbox(key="map-Relevance").value == "rel"
 

@@ -1,0 +1,95 @@
+"""How a file is read: which column is what, as the reader of the page has said it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from spofr_core.config import StrictModel
+
+GroupWay = Literal["column", "quantiles", "crossing"]
+
+
+class Mapping(StrictModel):
+    """Which column is what. Empty text: none, or what the format knows by itself.
+
+    Parameters
+    ----------
+    query, item, ranked_by, relevance : str
+        Columns.
+    is_rank : bool
+        Whether 1 is the top of `ranked_by`; otherwise the highest is.
+    way, group, quantiles
+        Where the groups come from: one column, several crossed, or one cut into this many quantiles.
+    missing : {"error", "own_group", "exclude"}
+        What becomes of items without a group.
+    encoding : str
+        Of the text; empty to find out.
+    header : bool, optional
+        Whether the first row holds the names of the columns; None to find out.
+    group_names : dict
+        Names of groups in the file to those that they get; equal ones are one group.
+    leave_out : tuple of str
+        Groups in the file whose items are left out.
+    unused : tuple of str
+        Columns that no scorer learns from.
+    insist : bool
+        Whether its owner has said that `ranked_by` is what `is_rank` says, although it looks otherwise.
+    """
+
+    query: str = ""
+    item: str = ""
+    ranked_by: str = ""
+    is_rank: bool = False
+    relevance: str = ""
+    way: GroupWay = "column"
+    group: tuple[str, ...] = ()
+    quantiles: Annotated[int, Field(ge=2, le=10)] = 2
+    missing: Literal["error", "own_group", "exclude"] = "error"
+    encoding: str = ""
+    header: bool | None = None
+    group_names: dict[str, str] = Field(default_factory=dict)
+    leave_out: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    insist: bool = False
+
+    @property
+    def key(self) -> str:
+        """The same reading, the same short name."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:6]
+
+    @property
+    def chosen(self) -> bool:
+        """Whether anything was chosen."""
+        return bool(self.query or self.item or self.ranked_by or self.relevance or self.group)
+
+    def missing_fields(self, known: tuple[str, ...] = ()) -> list[str]:
+        """Required fields of the page that are empty, under the names that they have there."""
+        group = {"column": "Group", "quantiles": "Number to cut", "crossing": "Columns to cross"}[self.way]
+        required = {"Query": self.query or "query" in known, "Ranked by": self.ranked_by, group: self.group}
+        return [label for label, filled in required.items() if not filled]
+
+    def options(self) -> dict[str, Any]:
+        """The keyword arguments of `read_dataset`."""
+        ranked = {"rank" if self.is_rank else "score": self.ranked_by}
+        named = {"query": self.query, "item": self.item, **ranked, "relevance": self.relevance}
+        given: dict[str, Any] = {role: column for role, column in named.items() if column}
+        given["group"] = self.group[0] if len(self.group) == 1 else list(self.group)
+        if self.way == "quantiles":
+            given["group_quantiles"] = self.quantiles
+        if self.missing != "error":
+            given["missing"] = self.missing
+        if self.header is not None:
+            given["header"] = self.header
+        if self.group_names:
+            given["group_names"] = dict(self.group_names)
+        if self.leave_out:
+            given["leave_out"] = list(self.leave_out)
+        if self.insist:
+            given["insist"] = True
+        if self.encoding:
+            given["encoding"] = self.encoding
+        return given | {"guess": False}
