@@ -155,7 +155,7 @@ def test_two_visitors_do_not_see_each_others_files(chromium, page, address):
 
 def test_a_link_to_an_upload_shows_a_sample_and_says_so(page, address):
     opened(page, f"{address}/?data=upload&delta=0.05")
-    expect(page.get_by_text("only the session that uploaded it can see")).to_be_visible()
+    expect(page.get_by_text("only the browser that uploaded it can see")).to_be_visible()
     expect(page.locator("h1").first).to_contain_text("of 500 queries")
 
 
