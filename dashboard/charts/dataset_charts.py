@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dashboard.charts.drawing import Drawing, bars, figure, group_axis, room, with_glyphs
+from dashboard.charts.drawing import Drawing, bars, figure, group_axis, room, whole_ticks, with_glyphs
 from spofr_core.data import RankingDataset
 from spofr_core.reporting import MOST_GROUPS, group_rows, number, palette
 
@@ -60,6 +60,6 @@ def list_lengths(data: RankingDataset) -> Drawing:
     return figure(
         [drawn],
         height=260,
-        x={"title": "items in the list", "range": [low - step, high + step]},
-        y={"title": "queries", "nticks": 4, "showgrid": True},
+        x={"title": "items in the list", "range": [low - step, high + step], **whole_ticks(high - low + 2 * step)},
+        y={"title": "queries", "showgrid": True, **whole_ticks(int(counts.max(initial=0)))},
     )

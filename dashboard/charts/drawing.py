@@ -134,6 +134,16 @@ def axis(title: str = "", **settings: Any) -> dict[str, Any]:
     return {**_AXIS, "title": {"text": title}, **settings}
 
 
+def whole_ticks(most: int) -> dict[str, Any]:
+    """Ticks of an axis of counts: few, and never a count twice, which fractions rounded to whole numbers would be."""
+    return {"nticks": 4, "tickformat": ",d", **({"dtick": 1} if most <= 4 else {})}
+
+
+def side(place: float) -> str:
+    """The side of its line on which a label has room; `place` runs from 0, the left end, to 1."""
+    return "left" if place < 0.25 else "right" if place > 0.75 else "center"
+
+
 def group_axis(**settings: Any) -> dict[str, Any]:
     """A vertical axis of groups, the first at the top."""
     return {"autorange": "reversed", "ticklabelstandoff": 6, **settings}

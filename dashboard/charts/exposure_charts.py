@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.charts.drawing import Drawing, bars, figure, group_axis, note, room, rule, with_glyphs
+from dashboard.escaping import plot
 from spofr_core.reporting import Audited, bounds_counts, exposure_bars, number, overall_exposure, palette
 
 
@@ -36,11 +37,12 @@ def bounds_shares(result: Audited) -> Drawing:
     labels = with_glyphs(counts.rows)
     total = np.maximum(counts.below + counts.within + counts.above, 1)
     parts = (
-        ("below its bounds", counts.below, palette.WARNING, "/"),
+        ("below its bounds", counts.below, palette.OUTSIDE, "/"),
         ("within", counts.within, palette.FAINT, ""),
-        ("above its bounds", counts.above, palette.ACCENT, "\\"),
+        ("above its bounds", counts.above, palette.OUTSIDE, ""),
     )
-    traces = [_part(name, 100 * queries / total, labels, colour, pattern) for name, queries, colour, pattern in parts]
+    names = [plot(row.group) for row in counts.rows]
+    traces = [_part(part, 100 * queries / total, labels, names, *look) for part, queries, *look in parts]
     return figure(
         traces,
         height=120 + 46 * len(labels),
@@ -53,7 +55,9 @@ def bounds_shares(result: Audited) -> Drawing:
     )
 
 
-def _part(name: str, shares: np.ndarray, labels: list[str], colour: str, pattern: str) -> dict[str, Any]:
+def _part(
+    name: str, shares: np.ndarray, labels: list[str], names: list[str], colour: str, pattern: str
+) -> dict[str, Any]:
     look = {"shape": pattern, "solidity": 0.2, "fillmode": "overlay", "fgcolor": palette.LIGHT_HATCH}
     return bars(
         shares,
@@ -66,5 +70,6 @@ def _part(name: str, shares: np.ndarray, labels: list[str], colour: str, pattern
         textposition="inside",
         insidetextanchor="middle",
         hoverinfo=None,
-        hovertemplate=f"%{{y}}: {name} in %{{x:.1f}} % of the queries<extra></extra>",
+        customdata=names,
+        hovertemplate=f"%{{customdata}}: {name} in %{{x:.1f}} % of the queries<extra></extra>",
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from dashboard.charts.drawing import Drawing, figure, rule
-from spofr_core.reporting import palette
+from dashboard.charts.drawing import Drawing, figure, note, rule, side, whole_ticks
+from spofr_core.reporting import number, palette
 
 BINS = 40
 
@@ -17,6 +17,7 @@ def measure_histogram(frame: pd.DataFrame, label: str) -> Drawing:
     values = values[np.isfinite(values)]
     counts, edges = np.histogram(values, bins=BINS)
     width = edges[1] - edges[0]
+    means = [float(values.mean())] if len(values) else []
     # One outline through the middles of all bins and of an empty one at either end: many bars are slow to draw.
     middles = np.linspace(edges[0] - width / 2, edges[-1] + width / 2, BINS + 2)
     return figure(
@@ -32,8 +33,13 @@ def measure_histogram(frame: pd.DataFrame, label: str) -> Drawing:
                 "hovertemplate": "about %{x:.3f}: %{y} queries<extra></extra>",
             }
         ],
-        height=240,
+        height=260,
+        top=30,
         x={"title": label},
-        y={"title": "queries", "rangemode": "tozero"},
-        shapes=[rule(float(values.mean()))] if len(values) else [],
+        y={"title": "queries", "rangemode": "tozero", **whole_ticks(int(counts.max(initial=0)))},
+        shapes=[rule(mean) for mean in means],
+        notes=[
+            note(mean, f"mean {number(mean)}", xanchor=side((mean - edges[0]) / (edges[-1] - edges[0])))
+            for mean in means
+        ],
     )

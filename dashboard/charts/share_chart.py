@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.charts.drawing import Drawing, Trace, figure, note, rule
+from dashboard.charts.drawing import Drawing, Trace, figure, note, rule, side
 from spofr_core.reporting import MOST_STEPS, Audited, mark_at, palette, share_steps
 
 
@@ -44,15 +44,10 @@ def share_curve(result: Audited, delta: float) -> Drawing:
             "showgrid": True,
         },
         shapes=[rule(delta)],
-        notes=[note(delta, f"<b>{mark.label}</b>", xanchor=_side(delta / right))],
+        notes=[note(delta, f"<b>{mark.label}</b>", xanchor=side(delta / right))],
     )
 
 
 def is_thinned(result: Audited) -> bool:
     """Whether the curve on the screen has fewer steps than the data."""
     return len(result.fair_share()) > MOST_STEPS
-
-
-def _side(place: float) -> str:
-    """The side of its line on which a label has room; `place` runs from 0, the left end, to 1."""
-    return "left" if place < 0.15 else "right" if place > 0.85 else "center"

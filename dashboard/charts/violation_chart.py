@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.charts.drawing import Drawing, Trace, axis, band, figure, rule, with_glyphs
+from dashboard.charts.drawing import Drawing, Trace, axis, band, figure, rule, whole_ticks, with_glyphs
+from dashboard.escaping import plot
 from spofr_core.reporting import Audited, violations_by_group
 
 
@@ -19,7 +20,7 @@ def violation_histograms(result: Audited, delta: float) -> Drawing:
     middles = np.linspace(-reach - width / 2, reach + width / 2, len(bins.edges) + 1)
     traces: list[Trace] = []
     rows: list[dict[str, Any]] = []
-    for row, (group, label, queries) in enumerate(zip(bins.rows, labels, bins.queries, strict=True)):
+    for row, (group, queries) in enumerate(zip(bins.rows, bins.queries, strict=True)):
         suffix = "" if row == 0 else str(row + 1)
         traces.append(
             {
@@ -31,10 +32,17 @@ def violation_histograms(result: Audited, delta: float) -> Drawing:
                 "fill": "tozeroy",
                 "fillcolor": group.style.colour,
                 "line": {"width": 0, "shape": "hvh"},
-                "hovertemplate": f"{label}<br>violation about %{{x:.3f}}: %{{y}} queries<extra></extra>",
+                "hovertemplate": f"{plot(group.group)}<br>violation about %{{x:.3f}}: %{{y}} queries<extra></extra>",
             }
         )
-        rows.append({"domain": _row(row, len(labels)), "nticks": 3, "rangemode": "tozero"})
+        rows.append(
+            {
+                "domain": _row(row, len(labels)),
+                **whole_ticks(int(queries.max(initial=0))),
+                "nticks": 3,
+                "rangemode": "tozero",
+            }
+        )
     lowest = f"y{len(rows)}" if len(rows) > 1 else "y"
     more: dict[str, Any] = {f"yaxis{k}": axis(**settings) for k, settings in enumerate(rows[1:], start=2)}
     return figure(

@@ -53,7 +53,9 @@ def chart(
         time.sleep(HEAD_START)
     if note:
         st.caption(note)
-    numbers = st.expander("The numbers", key=f"numbers-{name or title}", on_change="rerun")
+    numbers = st.expander(
+        f"The numbers: {title[:1].lower() + title[1:]}", key=f"numbers-{name or title}", on_change="rerun"
+    )
     if numbers.open:
         with numbers:
             show_table(table(), f"Numbers of: {title}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spofr_core.lazy import lazy_names
-from spofr_core.reporting.group_styles import GroupStyle, group_styles
+from spofr_core.reporting.palette import GroupStyle, group_styles
 from spofr_core.reporting.words import (
     caveats,
     counted,

@@ -18,8 +18,8 @@ from spofr_core.reporting.chart_frames import (
     share_steps,
     violations_by_group,
 )
-from spofr_core.reporting.group_styles import group_styles
 from spofr_core.reporting.page_templates import page_from
+from spofr_core.reporting.palette import group_styles
 from spofr_core.reporting.report_sections import (
     SECTIONS,
     Code,

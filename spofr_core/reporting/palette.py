@@ -1,12 +1,14 @@
 """Every colour there is: of groups, of methods without one of their own, of lines, bands, pages and print.
 
-The colours of groups and series keep a contrast of at least 3:1 against white and against the dark background, so one
-colour serves both themes; a shape tells things apart where colour does not.
+One colour and one shape per group, the same in every chart, table and report; no colour of a group means anything else
+in a chart of groups. The colours of groups and series keep a contrast of at least 3:1 against white and against the
+dark background, so one colour serves both themes; a shape tells things apart where colour does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 
 def see_through(colour: str, opacity: float) -> str:
@@ -15,7 +17,20 @@ def see_through(colour: str, opacity: float) -> str:
     return f"rgba({red}, {green}, {blue}, {opacity:g})"
 
 
-GROUP_COLOURS = ("#2678b8", "#d4600a", "#12936c", "#b05fae", "#97801a", "#c8434b", "#6f7a88", "#3f8fa6")
+GROUP_COLOURS = (
+    "#2678b8",
+    "#d4600a",
+    "#12936c",
+    "#b05fae",
+    "#97801a",
+    "#c8434b",
+    "#3f8fa6",
+    "#7a5af0",
+    "#9a5a3c",
+    "#5f9420",
+    "#d8468f",
+    "#5c79d6",
+)
 GROUP_SHAPES = (
     ("circle", "●"),
     ("square", "■"),
@@ -33,6 +48,26 @@ GROUP_SHAPES = (
 )
 """Marker names (as Plotly calls them) with the character that shows the same shape in text."""
 
+
+@dataclass(frozen=True)
+class GroupStyle:
+    """How a group looks: `marker` is Plotly's name of the shape, `glyph` the same shape as a character."""
+
+    colour: str
+    marker: str
+    glyph: str
+
+
+def group_styles(names: Sequence[str]) -> dict[str, GroupStyle]:
+    """A style for each group, by its place in `names`; no two of the first 156 are alike."""
+    styles = {}
+    for place, name in enumerate(names):
+        # There is a shape more than there are colours, so that a colour comes back with another shape.
+        marker, glyph = GROUP_SHAPES[place % len(GROUP_SHAPES)]
+        styles[name] = GroupStyle(GROUP_COLOURS[place % len(GROUP_COLOURS)], marker, glyph)
+    return styles
+
+
 SERIES_COLOURS = ("#2678b8", "#d07c1f", "#2f8f5b", "#8a5bb5", "#c8434b", "#4aa3a3", "#b08d2f", "#7d8896")
 SERIES_SHAPES = ("circle", "square", "triangle-up", "diamond", "x", "star", "pentagon", "cross")
 """Of curves and marks that have no colour or shape of their own, by their place."""
@@ -46,6 +81,8 @@ EXPECTED = "#12936c"
 PUBLISHED = "#4aa3a3"
 NEUTRAL = "#7d8896"
 """Reference lines that can be seen on light and dark."""
+OUTSIDE = "#6b7683"
+"""Above or below bounds, on both pages: a grey, as no group is; a pattern says which."""
 INK = "#444444"
 """Reference lines on paper."""
 DOMINATED = "#b3bac3"

@@ -19,7 +19,7 @@ from spofr_core.reporting import MOST_STEPS, group_styles
 from spofr_core.reporting.policy_frames import corner, position_frame, sampled_frame
 from tests.evaluation.lists import dataset, random_dataset
 
-HOSTILE = "<b onclick=x>&amp;</b>"
+HOSTILE = "<b onclick=x>&</b>"
 
 
 @pytest.fixture(scope="module")

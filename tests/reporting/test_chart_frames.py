@@ -20,6 +20,7 @@ from spofr_core.reporting import (
     share_steps,
     violations_by_group,
 )
+from spofr_core.reporting.chart_frames import LONGEST_LABEL, group_labels
 from spofr_core.reporting.svg_charts import exposure_chart, share_chart, violation_chart
 from tests.evaluation.lists import dataset, random_dataset
 
@@ -59,6 +60,17 @@ def test_exposure_is_the_same_on_page_and_in_the_report(result):
     assert [colour for colour, *_ in drawn] == bar["marker"]["color"]
     widths = np.array([width for _, _, width, _ in drawn])
     assert widths / widths.sum() == pytest.approx(np.array(bar["x"]) / np.sum(bar["x"]), abs=1e-3)
+
+
+def test_long_names_that_begin_alike_are_told_apart_by_their_ends():
+    begun = "Region of the Northern Association of Towns, "
+    names = [f"{begun}harbour district", f"{begun}inland district", "north"]
+    assert group_labels(names) == ["Region…bour district", "Region…land district", "north"]
+    twins = [f"Region {k} of the Northern Association" for k in range(12)]
+    labels = group_labels(twins)
+    assert len(set(labels)) == 12
+    assert labels[3] == "Region…n Association (4)"
+    assert max(len(label) for label in group_labels(names)) == LONGEST_LABEL
 
 
 def test_the_curve_of_shares_is_the_same_on_page_and_in_the_report(result):

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from spofr_core.reporting import group_styles
-from spofr_core.reporting.palette import DARK, GROUP_COLOURS, LIGHT
+from spofr_core.reporting.palette import DARK, GROUP_COLOURS, LIGHT, OUTSIDE
 
 BACKGROUNDS = (LIGHT["paper"], DARK["paper"])
 # Machado, Oliveira and Fernandes (2009), severity 1: how a deuteranope and a protanope see linear RGB.
@@ -44,7 +44,21 @@ def test_the_first_colours_differ_for_colour_blind_eyes_too():
         assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 20
 
 
-def test_a_hundred_groups_have_a_hundred_styles():
-    styles = group_styles([f"g{k}" for k in range(104)])
-    assert len({(s.colour, s.marker) for s in styles.values()}) == 104
-    assert len({s.marker for s in list(styles.values())[:8]}) == 8
+def test_twelve_groups_differ_in_shape_and_in_colour():
+    styles = list(group_styles([f"g{k}" for k in range(12)]).values())
+    assert len({style.marker for style in styles}) == len({style.glyph for style in styles}) == 12
+    seen = [lab(linear(style.colour)) for style in styles]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 20
+
+
+def test_no_group_looks_like_being_above_or_below():
+    grey = lab(linear(OUTSIDE))
+    assert min(np.linalg.norm(lab(linear(colour)) - grey) for colour in GROUP_COLOURS) > 18
+    for background in BACKGROUNDS:
+        light, dark = sorted((luminance(OUTSIDE), luminance(background)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 3
+
+
+def test_no_style_comes_back_among_a_hundred_groups():
+    styles = group_styles([f"g{k}" for k in range(156)])
+    assert len({(s.colour, s.marker) for s in styles.values()}) == 156
