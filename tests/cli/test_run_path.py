@@ -81,7 +81,7 @@ def test_the_run_of_a_sweep_is_the_run_of_train():
     )
     assert [each.run for each in spec.runs()] == [config.run]
     penalised = run_config(DataOptions(sample="hiring"), FairnessOptions(), "fultr", {"penalty": 10.0})
-    swept = SweepSpec(dataset=DatasetSpec(sample="hiring"), methods=("fultr",), penalties=(10.0,))
+    swept = SweepSpec(dataset=DatasetSpec(sample="hiring"), methods=("fultr",), penalties=(10.0,), unit="share")
     assert [each.run for each in swept.runs()] == [penalised.run]
 
 

@@ -88,8 +88,8 @@ def _done():
     ("words", "message"),
     [
         (["sweep"], "Give a SPEC file"),
-        (["sweep", "--sample", "german-credit", "--deltas", "0,x"], "--deltas is '0,x'"),
-        (["sweep", "--sample", "german-credit", "--deltas", "-1"], "'deltas' holds -1"),
+        (["sweep", "--sample", "german-credit", "--deltas", "0,x"], "--deltas is 'x'; give a number"),
+        (["sweep", "--sample", "german-credit", "--deltas", "-1"], "--deltas is '-1'; give a number >= 0"),
         (["sweep", "--sample", "german-credit", "--methods", ""], "grid 'methods' is empty"),
         (["sweep", "--sample", "german-credit", "--set", "x"], "--set is 'x'"),
         (["sweep", "--sample", "german-credit", "--changed-data", "no"], "--changed-data is 'no'"),

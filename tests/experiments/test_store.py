@@ -220,7 +220,7 @@ def test_results_have_the_columns_that_were_promised(store):
         else:
             claim.finish(output(place))
     frame = collect(store)
-    promised = ["run", "dataset", "method", "delta", "penalty", "groups", "notion", "clicks", "seed"]
+    promised = ["run", "dataset", "method", "delta", "unit", "penalty", "groups", "notion", "clicks", "seed"]
     promised += ["dcg", "ideal_dcg", "ndcg", "violation_mean", "violation_max", "violation_signed_mean", "fair_share"]
     assert list(frame.columns) == [*promised, "seconds", "epochs", "status"]
     assert sorted(frame["status"]) == ["done", "done", "failed"]
