@@ -74,7 +74,7 @@ def test_a_role_that_cannot_be_guessed(header: str, role: str) -> None:
 def test_a_file_without_column_names() -> None:
     error = refusal(b"1,2,3\n4,5,6\n")
     assert (error.question, error.fields) == ("header", ("header",))
-    assert "looks like data" in str(error)
+    assert "looks like a row of data, not like column names: it has '1', '2', '3' above numbers" in str(error)
     assert "header=False" in str(error)
     assert "header=" not in error.plain
 

@@ -23,7 +23,7 @@ _NAMES = frozenset({
 
 
 def header_doubt(first: Sequence[str], below: Sequence[Sequence[str]]) -> str:
-    """Why the first row looks like data, as the end of a sentence; empty where it may well be names.
+    """What makes the first row look like data, for the end of a sentence; empty where it may well be names.
 
     Each column has a voice: a first cell that is a number over numbers, or a text that the column holds again, speaks
     for data; a text over numbers, a number over text, or a text that a column of few repeated values never holds, for
@@ -62,10 +62,10 @@ def header_doubt(first: Sequence[str], below: Sequence[Sequence[str]]) -> str:
         numbers = []
     if len(numbers) + len(repeated) <= names:
         return ""
-    return " and ".join(
-        [f"{_quoted(numbers)} stand where the column holds numbers"] * bool(numbers)
-        + [f"{_quoted(repeated)} stand in their column again"] * bool(repeated)
-    )
+    seen = [f"{_quoted(numbers)} above numbers"] if numbers else []
+    if repeated:
+        seen.append(f"{_quoted(repeated)} above the same again")
+    return " and ".join(seen)
 
 
 def is_number(text: str) -> bool:

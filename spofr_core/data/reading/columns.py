@@ -34,7 +34,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "relevance", "rel", "label", "judgment", "judgement", "relevance_label", "grade", "relevance_score", "target",
     ),
     "score": ("score", "model_score", "prediction", "predicted_score", "pred", "predicted", "yhat", "y_pred"),
-    "rank": ("rank", "ranking", "position", "pos"),
+    "rank": (
+        "rank", "ranking", "position", "pos", "rank_position", "place", "placement", "standing", "platz", "rang",
+        "platzierung", "puesto", "posicion", "classement",
+    ),
     "click": ("click", "clicked", "clicks", "is_click"),
     "position": ("position", "pos", "shown_position", "display_position", "rank"),
     "propensity": ("propensity", "propensities", "examination_probability", "examination"),
@@ -61,7 +64,7 @@ def guess_columns(names: Sequence[str], given: Mapping[str, str] | None = None) 
     mapping = dict(given or {})
     plain: dict[str, str] = {}
     for name in names:
-        plain.setdefault(_plain(name), name)
+        plain.setdefault(plain_name(name), name)
     notes: list[str] = []
     for role in _guessed_roles(mapping, plain):
         taken = set(mapping.values())
@@ -116,7 +119,7 @@ def unknown_role(role: str, table: Table, question: str = "") -> DataError:
 def doubtful_header(table: Table) -> DataError:
     """The question whether the first row holds names or data."""
     return DataError(
-        f"The first row of {table.name} looks like data rather than column names: {table.header_doubt}.",
+        f"The first row of {table.name} looks like a row of data, not like column names: it has {table.header_doubt}.",
         fields=("header",),
         mend="Say which it is: header=False reads every row and calls the columns 'column 1', 'column 2', ...; "
         "header=True takes the row as names.",
@@ -130,7 +133,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"the columns {shown}" + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Lower case, words joined by one underscore; camelCase is split."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
     return re.sub(r"[^0-9a-z]+", "_", spaced.casefold()).strip("_")

@@ -54,8 +54,8 @@ class Lookup:
     def __init__(self, table: Table, item: str | None) -> None:
         if table.header_doubt:
             raise DataError(
-                f"The first row of {table.name} looks like data rather than column names: {table.header_doubt}. "
-                "A table from item to group needs a line of column names, such as item,group."
+                f"The first row of {table.name} looks like data (it has {table.header_doubt}), but a table from "
+                "item to group needs a line of column names: put item,group above it."
             )
         self.table = table
         given = {"item": item} if item is not None and item in table.names else dict(table.roles)

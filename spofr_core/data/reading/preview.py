@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -10,6 +11,8 @@ from spofr_core.data.formats import TextOptions
 from spofr_core.data.formats.opening import AnySource, open_table
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.columns import doubtful_header, guess_columns
+from spofr_core.data.reading.proposals import propose_rank, ranking_looks
+from spofr_core.data.reading.ranks import Look
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,11 @@ class TablePreview:
         Those of the roles that the format knows by itself: no guess, and nothing to choose.
     features : tuple of str
         Columns that are features by nature.
+    rank_like : dict of str to str
+        Columns that look like a rank (1 is the top) by what they hold, whatever they are called, with what was seen:
+        "counts 1, 2, 3, ... in each list". `read_dataset` asks before it takes one of them as a score.
+    score_like : dict of str to str
+        Columns that look like a score (higher is better), with what was seen; asked about where taken as a rank.
     header : bool
         Whether the first row was taken as column names (always so where a format has names of its own). Without them
         the columns are called "column 1", "column 2", ....
@@ -47,6 +55,8 @@ class TablePreview:
     format: str
     known: dict[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    rank_like: dict[str, str] = field(default_factory=dict)
+    score_like: dict[str, str] = field(default_factory=dict)
     header: bool = True
     header_doubt: str = ""
 
@@ -68,6 +78,8 @@ def preview_table(
     head = table.head(rows)
     features = set(table.feature_names)
     mapping, notes = guess_columns([name for name in table.names if name and name not in features], table.roles)
+    looks = ranking_looks(table, mapping)
+    notes += _by_content(mapping, looks)
     kinds = {name: _kind(head.iloc[:, k]) for k, name in enumerate(table.names)}
     known = dict(table.roles)
     return TablePreview(
@@ -78,9 +90,21 @@ def preview_table(
         found,
         known=known,
         features=tuple(table.feature_names),
+        rank_like={name: look.reason for name, look in looks.items() if look.kind == "rank"},
+        score_like={name: look.reason for name, look in looks.items() if look.kind == "score"},
         header=not table.header_doubt and header is not False,
         header_doubt=doubtful_header(table).plain if table.header_doubt else "",
     )
+
+
+def _by_content(mapping: dict[str, str], looks: Mapping[str, Look]) -> list[str]:
+    """Let what columns hold overrule their names: a rank that is called a score is proposed as the rank it is."""
+    for role, other in (("score", "rank"), ("rank", "score")):
+        look = looks.get(mapping.get(role, ""), Look())
+        if look.kind == other and other not in mapping:
+            column = mapping[other] = mapping.pop(role)
+            return [f"Column {column!r} looks like a {other}, not like a {role}: it {look.reason}."]
+    return propose_rank(mapping, looks)
 
 
 def _kind(column: pd.Series) -> str:

@@ -24,6 +24,8 @@ from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import Parsed, assemble
 from spofr_core.data.reading.columns import ROLES, doubtful_header, guess_columns, missing_column, unknown_role
 from spofr_core.data.reading.grouping import Lookup, groups_of_table
+from spofr_core.data.reading.proposals import propose_rank, ranking_looks
+from spofr_core.data.reading.ranks import SAMPLED_LISTS, doubtful_ranking, look_at
 from spofr_core.errors import ConfigError, DataError
 
 Groups = str | Sequence[str] | GroupSpec
@@ -51,6 +53,7 @@ def read_dataset(
     qrels: Source | None = None,
     ips: IPS | None = None,
     guess: bool = True,
+    insist: bool = False,
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -62,7 +65,8 @@ def read_dataset(
 
     The format is found out: CSV or TSV (delimiter, encoding and byte order mark too), Parquet (a file or a folder of
     them), LETOR/SVMlight lines, TREC runs; each may be gzipped. Columns that are not named are guessed by their usual
-    names, and every guess is in `RankingDataset.notes`. The rows of a query need not be next to each other.
+    names (a rank also by what it holds), and every guess is in `RankingDataset.notes`. The rows of a query need not be
+    next to each other.
 
     Parameters
     ----------
@@ -95,6 +99,9 @@ def read_dataset(
         How clicks become labels when there is a click column and no relevance.
     guess : bool
         Whether unnamed columns may be guessed.
+    insist : bool
+        Take the score or rank column as it is named even where it looks like the other; otherwise that is asked about
+        (`DataError`), since a ranking read upside down looks like any other.
     format : str, optional
         One of `FORMATS` ("csv", "parquet", "letor", "trec"): do not find out the format.
     delimiter, encoding, decimal : str, optional
@@ -139,6 +146,7 @@ def read_dataset(
     if qrels is not None:
         _judge(parsed, qrels, limits)
     data = assemble(parsed, limits)
+    data = _ranked_as_meant(data, parsed, table, insist=insist)
     if (
         data.clicks is not None
         and data.relevance is None
@@ -266,6 +274,8 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
     mapping, notes = guess_columns(guessable, given) if wanted.guess else (dict(given), [])
     if "query" not in mapping:
         raise unknown_role("query", table)
+    if wanted.guess and not {"score", "rank", "position"} & {*mapping}:
+        notes += propose_rank(mapping, ranking_looks(table, mapping))
     if spec is None and wanted.lookup is not None:
         spec = wanted.spec_for(wanted.lookup.guess_group(notes))
     if spec is None:
@@ -364,8 +374,27 @@ def _ranks_to_scores(numbers: dict[str, npt.NDArray[np.float64]], mapping: dict[
         notes.append(f"Column {mapping['rank']!r} holds ranks: 1 is the top.")
     elif "position" in numbers and "score" not in numbers:
         numbers["score"] = -numbers["position"]
-        mapping["score"] = mapping["position"]
         notes.append(f"There is no score: the ranking is the one shown, by column {mapping['position']!r}.")
+
+
+def _ranked_as_meant(data: RankingDataset, parsed: Parsed, table: Table, *, insist: bool) -> RankingDataset:
+    """The data, unless its score looks like a rank, or its rank like a score, and nobody insists."""
+    role = next((role for role in ("rank", "score") if role in parsed.columns), None)
+    if role is None or data.score is None:
+        return data
+    column = parsed.columns[role]
+    some = data[np.unique(np.linspace(0, len(data) - 1, SAMPLED_LISTS).astype(int))]
+    shown = np.zeros(0) if some.score is None else some.score
+    relevance = parsed.columns.get("relevance", "the relevance")
+    anchors = {} if some.relevance is None or relevance == column else {relevance: some.relevance}
+    look = look_at(some.query_of_item, -shown if role == "rank" else shown, anchors)
+    if look.kind is None:  # columns that were not asked for may know better
+        look = ranking_looks(table, parsed.columns, only=column).get(column, look)
+    if look.kind in (None, role):
+        return data
+    if not insist:
+        raise doubtful_ranking(column, parsed.name, role, look)
+    return data.with_notes(f"Column {column!r} looks like a {look.kind}: it {look.reason}. It was taken as the {role}.")
 
 
 def _judge(parsed: Parsed, qrels: Source, limits: Limits) -> None:
