@@ -12,13 +12,14 @@ from dashboard.session.solver_warmup import solver
 from dashboard.widgets.controls import controls
 from dashboard.widgets.elements import opening
 
-ICON = Path(__file__).parent / "assets" / "icon.svg"
+ASSETS = Path(__file__).parent / "assets"
 
 
 def main() -> None:
     """Draw the page that was asked for, with delta beside it."""
     # A picture of our own: an icon by name would be fetched from the network.
-    st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ICON), layout="wide")
+    st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ASSETS / "icon.svg"), layout="wide")
+    st.html(ASSETS / "style.css")
     solver()
     page = st.navigation(pages(), position="top")
     said = read_address()
