@@ -189,7 +189,7 @@ def _repair(source: Loaded, result: AuditResult) -> None:
     after = repaired(source.data, result.fairness)
     rows = after.table
     st.markdown(markdown(repair_sentence(result.summary, after.after.summary, len(after.policies.relaxed))))
-    shown = {"": rows["label"], "as ranked now": _texts(rows, "before"), "repaired": _texts(rows, "after")}
+    shown = {"measure": rows["label"], "as ranked now": _texts(rows, "before"), "repaired": _texts(rows, "after")}
     show_table(pd.DataFrame(shown), "Before and after the repair")
     st.caption(
         "The repair keeps the scores and shows, for each query, a lottery over a few rankings: the one with the "

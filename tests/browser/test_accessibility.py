@@ -51,7 +51,7 @@ def test_axe_finds_nothing_serious_on_any_page(chromium, address, width, scheme)
         settled(page)
         found["a popover"] = complaints(page)
         page.keyboard.press("Escape")
-        numbers = element(page, "stExpander").first
+        numbers = element(page, "stMain").get_by_test_id("stExpander").first
         numbers.locator("summary").click()
         expect(numbers.locator("canvas").first).to_be_visible()
         settled(page)
