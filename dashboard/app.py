@@ -9,8 +9,10 @@ import streamlit as st
 from dashboard.navigation import pages
 from dashboard.session.choices import read_address, write_address
 from dashboard.session.solver_warmup import solver
+from dashboard.session.stored_uploads import sweep_uploads
 from dashboard.widgets.controls import controls
 from dashboard.widgets.elements import opening
+from spofr_core.experiments import home
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -21,6 +23,7 @@ def main() -> None:
     st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ASSETS / "icon.svg"), layout="wide")
     st.html(ASSETS / "style.css")
     solver()
+    sweep_uploads(home())
     page = st.navigation(pages(), position="top")
     said = read_address()
     opened = opening(page.url_path)

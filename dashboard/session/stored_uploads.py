@@ -23,7 +23,7 @@ from dashboard.session.sources import Loaded
 from dashboard.session.upload_store import UploadStore, stores
 from spofr_core.data import RankingDataset
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.experiments import RunStore, collect, private_runs
+from spofr_core.experiments import private_runs
 from spofr_core.files import write_whole
 
 MOST_CELLS = 50_000_000
@@ -154,13 +154,17 @@ def forget_uploads(root: Path, visitor: str, needed: set[str]) -> None:
     for folder in (place / "data").glob("*"):
         if not any(str(file) in needed for file in folder.iterdir()):
             shutil.rmtree(folder, ignore_errors=True)
-    left = _forget_runs(RunStore(place, create=False), needed) if (place / "store.json").exists() else False
+    left = _forget_runs(place, needed) if (place / "store.json").exists() else False
     if not (needed or left or UploadStore(root, visitor).folder.exists()):
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _forget_runs(store: RunStore, needed: set[str]) -> bool:
+def _forget_runs(place: Path, needed: set[str]) -> bool:
     """Delete what was learned from other files than these; returns whether any run is left."""
+    # Runs need torch, which takes seconds to import: only who has trained something waits for it.
+    from spofr_core.experiments import RunStore, collect
+
+    store = RunStore(place, create=False)
     store.remove(record.run for record in store.records() if record.settings["dataset"]["file"] not in needed)
     for sweep in store.sweeps():
         if sweep["spec"]["dataset"]["file"] not in needed:

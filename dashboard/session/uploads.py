@@ -38,10 +38,10 @@ def open_upload(store: UploadStore, upload: Upload) -> Loaded:
         When it is not what it was, or was never read.
     """
     if upload.mapping is None:
-        raise DataError(f"{upload.name!r} was uploaded, but never said how to be read: choose it on the Data page.")
-    path = store.checked_path(upload)
-    opened = store.change(upload, opened=time.time())
-    return read_upload(path, upload.mapping, title=upload.name, address=address_of(opened), content=upload.content)
+        raise DataError(f"Nobody has said yet how {upload.name!r} is read: do so on the Data page.")
+    loaded = _read(store, upload, upload.mapping)
+    store.change(upload, opened=time.time())
+    return loaded
 
 
 def accept_upload(store: UploadStore, upload: Upload, mapping: Mapping) -> Loaded:
@@ -52,9 +52,15 @@ def accept_upload(store: UploadStore, upload: Upload, mapping: Mapping) -> Loade
     DataError
         When the file is not what the mapping says.
     """
-    loaded = open_upload(store, upload.model_copy(update={"mapping": mapping}))
+    loaded = _read(store, upload, mapping)
     store.change(upload, mapping=mapping, draft=None, opened=time.time())
     return loaded
+
+
+def _read(store: UploadStore, upload: Upload, mapping: Mapping) -> Loaded:
+    read = upload.model_copy(update={"mapping": mapping})
+    path = store.checked_path(upload)
+    return read_upload(path, mapping, title=upload.name, address=address_of(read), content=upload.content)
 
 
 def check_complete(mapping: Mapping, known: tuple[str, ...] = ()) -> None:

@@ -21,6 +21,13 @@ def dashboard_command(
     runs: Annotated[
         list[Path] | None, typer.Option(help="Show the runs of this directory too; repeat for more.")
     ] = None,
+    upload_days: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Days that an upload is kept after it was last opened; 30 if not said."),
+    ] = None,
+    upload_mb: Annotated[
+        float | None, typer.Option(min=0.001, help="MB of uploads that are kept for one visitor; 1024 if not said.")
+    ] = None,
 ) -> None:
     """Open the dashboard in the browser."""
     page = Path(__file__).resolve().parents[3] / "dashboard" / "app.py"
@@ -28,7 +35,7 @@ def dashboard_command(
         raise ConfigError(f"The dashboard is not at {str(page)!r}: install the project again.")
     command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address", "127.0.0.1"]
     command += ["--server.port", str(port), "--server.headless", str(headless).lower()]
-    environment = {**os.environ, **pointed_at(runs or [])}
+    environment = {**os.environ, **pointed_at(runs or []), **kept_for(upload_days, upload_mb)}
     typer.echo(f"The dashboard is on http://127.0.0.1:{port}; Ctrl+C ends it.")
     server = subprocess.Popen(command, cwd=page.parent.parent, env=environment)
     signal.signal(signal.SIGTERM, lambda *_: server.terminate())  # or the server would outlive its command
@@ -54,6 +61,14 @@ def pointed_at(folders: list[Path]) -> dict[str, str]:
     # `spofr reproduce` keeps its runs in a folder beside its figures.
     roots = [folder / "runs" if (folder / "runs" / "store.json").exists() else folder for folder in folders]
     return {RUNS_VARIABLE: os.pathsep.join(str(RunStore(root, create=False).root.resolve()) for root in roots)}
+
+
+def kept_for(days: float | None, megabytes: float | None) -> dict[str, str]:
+    """The settings of the server that say how long and how much of each visitor's uploads it keeps, where given."""
+    from spofr_core.experiments import UPLOAD_DAYS_VARIABLE, UPLOAD_MB_VARIABLE
+
+    given = {UPLOAD_DAYS_VARIABLE: days, UPLOAD_MB_VARIABLE: megabytes}
+    return {variable: f"{value:g}" for variable, value in given.items() if value is not None}
 
 
 def register(app: typer.Typer) -> None:
