@@ -10,7 +10,7 @@ def share_curve(result: Audited, delta: float) -> Drawing:
     """Share of judged queries that hold delta, against delta, with its 95 % band and the chosen delta marked."""
     steps = result.fair_share()
     largest = result.summary["range"]["largest"]
-    drawn, mark = share_steps(steps, largest), mark_at(steps, delta)
+    drawn, mark = share_steps(steps, largest), mark_at(steps, delta, result.summary["unit"])
     right = max(largest, delta, 1e-9) * 1.02
     line: Trace = {"type": "scatter", "mode": "lines", "x": drawn.delta}
     edge: Trace = {**line, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
@@ -23,8 +23,8 @@ def share_curve(result: Audited, delta: float) -> Drawing:
     chosen: Trace = {
         "type": "scatter",
         "mode": "markers",
-        "x": [mark.delta],
-        "y": [100 * mark.share],
+        "x": [] if mark.share is None else [mark.delta],
+        "y": [] if mark.share is None else [100 * mark.share],
         "marker": {"size": 12, "color": palette.ACCENT, "line": {"width": 2, "color": palette.WHITE}},
         "hoverinfo": "skip",
     }

@@ -33,6 +33,7 @@ from spofr_core.reporting import (
     percent,
     repair_sentence,
     verdict,
+    verdict_details,
 )
 
 WORST_SHOWN = 200
@@ -72,10 +73,9 @@ def _first_screen(source: Loaded, result: AuditResult) -> None:
         f"{markdown(source.title)} · {counted(len(data), 'query', 'queries')} · "
         f"{counted(data.n_items, 'item', 'items')} · {counted(data.n_groups, 'group', 'groups')}"
     )
-    st.title(markdown(verdict(summary)) + r"\.", anchor=False)
+    st.title(markdown(verdict(summary)), anchor=False)
+    st.markdown("  \n".join(markdown(sentence) for sentence in verdict_details(summary)))
     spoken = exposure_sentence(summary)
-    if spoken:
-        st.markdown(markdown(spoken))
     with st.container(horizontal=True):
         if st.button("Use your own data", type="primary", icon=":material/upload_file:"):
             st.switch_page(page_named("data"))
@@ -112,7 +112,8 @@ def _numbers(result: AuditResult) -> None:
 def _held(result: AuditResult) -> None:
     """The curve that delta moves along."""
     delta = choices().delta
-    held = percent(float(result.share_at(np.array([delta]))[0]))
+    share = float(result.share_at(np.array([delta]))[0])
+    held = "nothing is forbidden" if np.isnan(share) else percent(share)
     chart(
         share_curve(result, delta),
         "How many queries hold delta, whatever delta is",

@@ -121,7 +121,7 @@ def before_and_after(result: AuditResult, place: int, policy: Policy) -> str:
     group = table.group_names[table.worst_group[place]]
     before = float(table.worst_violation[place])
     after = max(policy.violations.values(), key=abs)
-    held = "holds" if table.fair[place] else "breaks"
+    held = "holds" if table.holds[place].all() else "breaks"
     rankings = counted(len(policy.probabilities), "ranking", "rankings")
     return (
         f"Sorted by score it {held} delta: {name_text(group)} is off by {number(before)}. "

@@ -21,7 +21,7 @@ def page() -> None:
     result = audited(source.data, fairness_of(choices(), source.data))
     command, python = command_lines(source, choices()), python_lines(source, choices())
     st.title("Take it with you", anchor=False)
-    st.markdown(markdown(verdict(result.summary)) + r"\.")
+    st.markdown(markdown(verdict(result.summary)))
     given = Provenance(source=source.title, fingerprint=source.data.fingerprint, command=command, python=python)
     _downloads(result, given)
     st.header("Find it again", anchor=False)

@@ -11,6 +11,7 @@ from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.query_table import JudgedTable, QueryTable
 from spofr_core.evaluation.repair import Repair, repair, repair_table
 from spofr_core.evaluation.seeds import over_seeds, paired_difference, sign_of
+from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.evaluation.tradeoffs import (
     asked_and_achieved,
     method_difference,
@@ -34,6 +35,7 @@ __all__ = [
     "Measurement",
     "QueryTable",
     "Repair",
+    "SmallGroups",
     "asked_and_achieved",
     "audit",
     "audit_folder",

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from spofr_core.data import RankingDataset, write_csv
 from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.query_table import FloatArray, JudgedTable
-from spofr_core.evaluation.summary import summarise
+from spofr_core.evaluation.summary import SmallGroups, summarise
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
 from spofr_core.policy import RankingPolicies
@@ -38,7 +38,7 @@ class AuditResult:
     @cached_property
     def table(self) -> JudgedTable:
         """Arrays per query and group, with the bounds."""
-        return self.measurement.table.judged(self.fairness)
+        return self.measurement.table.judge(self.fairness)
 
     @cached_property
     def queries(self) -> pd.DataFrame:
@@ -48,19 +48,19 @@ class AuditResult:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Plain, JSON-able dict; its schema is written in `spofr_core.evaluation.summary`."""
-        return summarise(self.measurement.summary, self.table, self.fairness)
+        return summarise(self.measurement.summary, self.table, self.fairness, self.measurement.small)
 
     @property
     def ok(self) -> bool:
-        """Whether every applicable query holds delta."""
-        return bool(self.table.fair.sum() == self.table.applicable.sum())
+        """Whether every judged query holds delta."""
+        return bool(self.table.fair.sum() == self.table.judged.sum())
 
     def fair_share(self) -> pd.DataFrame:
-        """Share of applicable queries that hold delta, as a function of delta; see `Measurement.fair_share`."""
+        """Share of the queries that could exceed delta and hold it, over delta; see `Measurement.fair_share`."""
         return self.measurement.fair_share()
 
     def share_at(self, deltas: ArrayLike) -> FloatArray:
-        """Share of applicable queries whose largest violation is within each delta (the same for all groups)."""
+        """The same share at any deltas, each the same for all groups; NaN where delta forbids nothing."""
         return self.measurement.share_at(deltas)
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -92,6 +92,7 @@ def audit(
     discount: Discount | None = None,
     cutoff: int = 10,
     seed: int = 0,
+    small: SmallGroups | None = None,
 ) -> AuditResult:
     """Audit the ranking that the scores imply, or given policies.
 
@@ -111,6 +112,8 @@ def audit(
         nDCG is computed at this depth.
     seed : int, default 0
         Of the bootstrap intervals.
+    small : SmallGroups, optional
+        Which groups are too small for the headline; fewer than 30 items or 10 lists where nothing is said.
 
     Raises
     ------
@@ -124,5 +127,6 @@ def audit(
     >>> {name: result.summary["queries"][name] for name in ("total", "fair")}
     {'total': 100, 'fair': 68}
     """
-    measurement = measure_exposure(data, fairness, policies=policies, discount=discount, cutoff=cutoff, seed=seed)
+    how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": seed, "small": small}
+    measurement = measure_exposure(data, fairness, policies=policies, **how)
     return measurement.judge(fairness)

@@ -79,7 +79,7 @@ def exact_tradeoff(
                 "dcg_upper": upper,
                 "violation_mean": violation.mean() if len(violation) else np.nan,
                 "violation_max": violation.max(initial=0.0),
-                "fair_share": table.fair.sum() / max(1, table.applicable.sum()),
+                "fair_share": table.holds[table.applicable].all(axis=1).sum() / max(1, table.applicable.sum()),
                 "relaxed": len(policies.relaxed),
             }
         )

@@ -20,6 +20,7 @@ from spofr_core.errors import DataError
 from spofr_core.evaluation.audit import AuditResult
 from spofr_core.evaluation.measurement import measured_table, measurement_of
 from spofr_core.evaluation.query_table import QueryTable
+from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
 
 Map = Callable[[Callable[[Part], Any], PartitionedFolder], Iterable[Any]]
@@ -46,6 +47,7 @@ def audit_folder(
     discount: Discount | None = None,
     cutoff: int = 10,
     seed: int = 0,
+    small: SmallGroups | None = None,
     rows_per_part: int | None = None,
     min_parts: int = 1,
     map_parts: Map = map,
@@ -58,7 +60,7 @@ def audit_folder(
     fairness : Fairness
     mapping : mapping, optional
         Arguments for `read_dataset` that say which column is what.
-    discount, cutoff, seed
+    discount, cutoff, seed, small
         As for `audit`.
     rows_per_part : int, optional
         Rows held in memory at a time, about; a query is never cut.
@@ -73,7 +75,7 @@ def audit_folder(
         results = list(map_parts(work, parts))
     tables, order, excluded = in_order(results, folder)
     table = QueryTable.concatenate(tables)[order]
-    how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": checked_seed(seed)}
+    how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": checked_seed(seed), "small": small}
     return measurement_of(table, fairness, excluded=excluded, notes=parts.notes, **how).judge(fairness)
 
 

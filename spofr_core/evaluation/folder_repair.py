@@ -25,6 +25,7 @@ from spofr_core.evaluation.folder_audit import Map, PartResult, cut, in_order, l
 from spofr_core.evaluation.measurement import measurement_of
 from spofr_core.evaluation.query_table import FloatArray, QueryTable
 from spofr_core.evaluation.repair import repair, repair_summary
+from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
 from spofr_core.policy import OnInfeasible
@@ -77,6 +78,7 @@ def repair_folder(
     discount: Discount | None = None,
     cutoff: int = 10,
     seed: int = 0,
+    small: SmallGroups | None = None,
     on_infeasible: OnInfeasible = "raise",
     rows_per_part: int | None = None,
     map_parts: Map = map,
@@ -96,7 +98,7 @@ def repair_folder(
         Arguments for `read_dataset` that say which column is what.
     certificates : path, optional
         File for the proof of every query, one JSON line each.
-    solver, discount, cutoff, seed, on_infeasible
+    solver, discount, cutoff, seed, small, on_infeasible
         As for `repair`.
     rows_per_part : int, optional
         Rows worked on at a time, about; a query is never cut. Another value may break ties in another way.
@@ -128,6 +130,7 @@ def repair_folder(
         discount=settings.discount,
         cutoff=cutoff,
         seed=settings.seed,
+        small=small,
         excluded=excluded,
         notes=parts.notes,
     )

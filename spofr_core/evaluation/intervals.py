@@ -34,9 +34,9 @@ def wilson(successes: int, trials: int, *, confidence: float = CONFIDENCE) -> In
 
 
 def wilson_many(
-    successes: NDArray[np.int64], trials: int, *, confidence: float = CONFIDENCE
+    successes: NDArray[np.int64], trials: NDArray[np.int64] | int, *, confidence: float = CONFIDENCE
 ) -> tuple[FloatArray, FloatArray]:
-    """`wilson` for many shares out of the same number of trials."""
+    """`wilson` for many shares, each out of one trial or more."""
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     share = successes / trials
     centre = share + z * z / (2 * trials)
@@ -56,12 +56,88 @@ def bootstrap_mean(
     if n == 0:
         return None
     if n >= MANY:
-        centre, half = values.mean(), NormalDist().inv_cdf(0.5 + confidence / 2) * values.std(ddof=1) / np.sqrt(n)
-        return float(centre - half), float(centre + half)
-    means = _resampled_means(np.ascontiguousarray(values), resamples, np.uint64(seed))
+        return _normal(float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)), confidence)
+    means = _resampled_sums(np.ascontiguousarray(values)[:, None], resamples, np.uint64(seed))[:, 0] / n
+    return _percentiles(means, confidence)
+
+
+class RatiosOfSums:
+    """Means of the form (sum over queries of a_q) / (sum over queries of b_q), K of them, with intervals over queries.
+
+    A group's mean exposure per item is one: a query brings the exposure of its items, and their number. The intervals
+    are percentiles of what resampled queries give, all means from the same resamples. Where that would take more than
+    `MOST_CELLS` numbers a resample, they are normal, with the standard error of the linearised ratio.
+
+    Parameters
+    ----------
+    numerators, denominators : (Q, K) float
+    seed : int
+    resamples : int
+
+    Attributes
+    ----------
+    values : (K,) float
+        NaN where the denominators are 0.
+    """
+
+    MOST_CELLS = 100_000
+
+    def __init__(
+        self, numerators: FloatArray, denominators: FloatArray, *, seed: int, resamples: int = RESAMPLES
+    ) -> None:
+        self.values = _quotients(numerators.sum(axis=0), denominators.sum(axis=0))
+        self._queries = np.count_nonzero(denominators, axis=0)
+        self._draws, self._pulls = np.zeros((0, len(self.values))), np.zeros((0, len(self.values)))
+        if len(numerators) * len(self.values) > self.MOST_CELLS:
+            # How far one query moves the ratio, to first order.
+            self._pulls = _quotients(numerators - self.values * denominators, denominators.sum(axis=0))
+        elif len(numerators):
+            columns = np.concatenate([numerators, denominators], axis=1)
+            sums = _resampled_sums(np.ascontiguousarray(columns, dtype=np.float64), resamples, np.uint64(seed))
+            self._draws = _quotients(sums[:, : len(self.values)], sums[:, len(self.values) :])
+
+    def interval(self, k: int, *, confidence: float = CONFIDENCE) -> Interval | None:
+        """Of mean k; None where fewer than two queries say something about it."""
+        if self._queries[k] < 2:
+            return None
+        if len(self._pulls):
+            return _normal(float(self.values[k]), _standard_error(self._pulls[:, k]), confidence)
+        return _percentiles(self._draws[:, k], confidence)
+
+    def quotient_interval(self, k: int, other: int, *, confidence: float = CONFIDENCE) -> Interval | None:
+        """Of mean k divided by another mean."""
+        if min(self._queries[k], self._queries[other]) < 2 or not self.values[other] > 0:
+            return None
+        if len(self._pulls):
+            value = self.values[k] / self.values[other]
+            pulls = (self._pulls[:, k] - value * self._pulls[:, other]) / self.values[other]
+            return _normal(float(value), _standard_error(pulls), confidence)
+        return _percentiles(_quotients(self._draws[:, k], self._draws[:, other]), confidence)
+
+
+def _quotients(numerators: FloatArray, denominators: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(denominators != 0, numerators / denominators, np.nan))
+
+
+def _standard_error(pulls: FloatArray) -> float:
+    n = len(pulls)
+    return float(np.sqrt(np.sum(pulls**2) * n / (n - 1)))
+
+
+def _percentiles(draws: FloatArray, confidence: float) -> Interval | None:
+    """Of the resamples in which the mean exists: a rare group is missing from some."""
+    defined = draws[~np.isnan(draws)]
+    if not len(defined):
+        return None
     tail = (1 - confidence) / 2
-    lower, upper = np.quantile(means, [tail, 1 - tail])
+    lower, upper = np.quantile(defined, [tail, 1 - tail])
     return float(lower), float(upper)
+
+
+def _normal(centre: float, standard_error: float, confidence: float) -> Interval:
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * standard_error
+    return centre - half, centre + half
 
 
 def quantile_interval(ordered: FloatArray, level: float, *, confidence: float = CONFIDENCE) -> Interval | None:
@@ -97,20 +173,22 @@ def binomial_quantiles(shares: FloatArray, n: int, p: float) -> NDArray[np.int64
 
 
 @njit(parallel=True, cache=True)
-def _resampled_means(values: FloatArray, resamples: int, seed: np.uint64) -> FloatArray:  # pragma: no cover
-    """Means of resamples, each with a stream of its own, so that threads do not change the result."""
-    n = len(values)
-    means = np.empty(resamples)
+def _resampled_sums(columns: FloatArray, resamples: int, seed: np.uint64) -> FloatArray:  # pragma: no cover
+    """(resamples, K): column sums of resampled rows, each with a stream of its own, so that threads change nothing."""
+    n, width = columns.shape
+    sums = np.zeros((resamples, width))
     for r in prange(resamples):
+        # How often each row is drawn first: going through the rows once, in their order, is what memory likes.
+        drawn = np.zeros(n)
         state = splitmix64(seed + GOLDEN * np.uint64(r + 1))
-        total = 0.0
-        for _ in range((n + 1) // 2):
+        for k in range(0, n, 2):
             state += GOLDEN
             random = splitmix64(state)
             # The two halves of a 64-bit number, each scaled to 0..n-1 by multiply and shift.
-            total += values[np.int64(((random >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))]
-            total += values[np.int64(((random & np.uint64(0xFFFFFFFF)) * np.uint64(n)) >> np.uint64(32))]
-        if n % 2:
-            total -= values[np.int64(((random & np.uint64(0xFFFFFFFF)) * np.uint64(n)) >> np.uint64(32))]
-        means[r] = total / n
-    return means
+            drawn[np.int64(((random >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))] += 1.0
+            if k + 1 < n:
+                drawn[np.int64(((random & np.uint64(0xFFFFFFFF)) * np.uint64(n)) >> np.uint64(32))] += 1.0
+        for row in range(n):
+            for column in range(width):
+                sums[r, column] += drawn[row] * columns[row, column]
+    return sums

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spofr_core.config import checked_seed
 from spofr_core.data import RankingDataset
@@ -17,7 +17,7 @@ from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.intervals import wilson_many
 from spofr_core.evaluation.query_table import FloatArray, QueryTable
-from spofr_core.evaluation.summary import delta_range, measured_summary
+from spofr_core.evaluation.summary import SmallGroups, delta_range, measured_summary
 from spofr_core.fairness import (
     TOLERANCE,
     Composition,
@@ -45,6 +45,8 @@ class Measurement:
         Arrays per query and group.
     notion, unit, merits, position_bias
         What the violations are violations of, and whether they are shares.
+    small : SmallGroups
+        Which groups are too small for the headline.
     excluded : dict
         Rows that the data left out, by reason.
     """
@@ -57,6 +59,7 @@ class Measurement:
     discount: Discount
     cutoff: int
     seed: int
+    small: SmallGroups
     excluded: dict[str, int]
     notes: tuple[str, ...]
 
@@ -83,7 +86,7 @@ class Measurement:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The entries of `AuditResult.summary` that no delta changes."""
-        return measured_summary(self.table, cutoff=self.cutoff, seed=self.seed) | {
+        return measured_summary(self.table, cutoff=self.cutoff, seed=self.seed, small=self.small) | {
             "notion": self.notion,
             "unit": self.unit,
             "merits": self.merits,
@@ -100,26 +103,44 @@ class Measurement:
         return found["smallest"], found["largest"]
 
     def fair_share(self) -> pd.DataFrame:
-        """Share of applicable queries that hold delta, as a function of delta: every step of it, exactly.
+        """Share of the queries that could exceed delta and hold it, as a function of delta: every step, exactly.
+
+        A query counts as long as some ranking of it would exceed delta, so that at every delta the share is that of
+        the verdict; it need not rise everywhere, because queries leave the count.
 
         Returns
         -------
         DataFrame
-            Columns delta (each distinct violation, ascending), fair, share, lower, upper (Wilson, 95 %). Between two
-            rows the share is that of the row before; below the first delta it is 0.
+            Columns delta (ascending: where a query begins to hold, or leaves the count), fair, judged, share, lower,
+            upper (Wilson, 95 %). Between two rows the share is that of the row before; below the first delta it is 0.
+            In the last row, at `delta_range[1]`, nothing is judged any more, and the share is NaN.
         """
-        violations = np.abs(self.table.worst_violation[self.table.applicable])
-        deltas, counts = np.unique(violations, return_counts=True)
-        fair = np.cumsum(counts)
-        total = max(len(violations), 1)
-        lower, upper = wilson_many(fair, total)
-        return pd.DataFrame({"delta": deltas, "fair": fair, "share": fair / total, "lower": lower, "upper": upper})
+        violations, limits = self._steps
+        deltas = np.unique(np.concatenate([violations, limits]))
+        judged, fair = self._counts(deltas)
+        counts = pd.DataFrame({"delta": deltas, "fair": fair, "judged": judged})
+        lower, upper = wilson_many(fair, np.maximum(judged, 1))
+        shares = {"share": fair / np.maximum(judged, 1), "lower": lower, "upper": upper}
+        return counts.assign(**{name: np.where(judged > 0, values, np.nan) for name, values in shares.items()})
 
     def share_at(self, deltas: ArrayLike) -> FloatArray:
-        """Share of applicable queries whose largest violation is within each delta (the same for all groups)."""
-        violations = np.sort(np.abs(self.table.worst_violation[self.table.applicable]))
-        within = np.searchsorted(violations, np.asarray(deltas, dtype=np.float64) + TOLERANCE, side="right")
-        return np.asarray(within / max(len(violations), 1))
+        """The same share at any deltas, each the same for all groups; NaN where delta forbids nothing."""
+        judged, fair = self._counts(np.asarray(deltas, dtype=np.float64))
+        return np.asarray(np.divide(fair, judged, out=np.full(judged.shape, np.nan), where=judged > 0))
+
+    @cached_property
+    def _steps(self) -> tuple[FloatArray, FloatArray]:
+        """Largest violation, and largest possible one, of the applicable queries; each sorted."""
+        applicable = self.table.applicable
+        return np.sort(np.abs(self.table.worst_violation[applicable])), np.sort(self.table.largest_delta[applicable])
+
+    def _counts(self, deltas: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many queries could exceed each delta, and how many of these hold it."""
+        violations, limits = self._steps
+        held = np.searchsorted(violations, deltas + TOLERANCE, side="right")
+        cannot_fail = np.searchsorted(limits, deltas + TOLERANCE, side="right")
+        # Whatever cannot fail holds, so it is among those that are within.
+        return np.asarray(len(limits) - cannot_fail), np.asarray(np.maximum(held - cannot_fail, 0))
 
 
 def measure_exposure(
@@ -130,6 +151,7 @@ def measure_exposure(
     discount: Discount | None = None,
     cutoff: int = 10,
     seed: int = 0,
+    small: SmallGroups | None = None,
 ) -> Measurement:
     """Measure the ranking that the scores imply, or given policies.
 
@@ -139,7 +161,7 @@ def measure_exposure(
         With a score (or rank) column, unless `policies` are given.
     fairness : Fairness
         Its notion, merits and exposure model. Its delta plays no part, and is not kept.
-    policies, discount, cutoff, seed
+    policies, discount, cutoff, seed, small
         As for `audit`.
     """
     if not isinstance(data, RankingDataset):
@@ -153,9 +175,8 @@ def measure_exposure(
     checked_seed(seed)
     discount = discount or Discount()
     table = measured_table(data, fairness, policies=policies, discount=discount, cutoff=cutoff)
-    return measurement_of(
-        table, fairness, discount=discount, cutoff=cutoff, seed=seed, excluded=data.excluded, notes=data.notes
-    )
+    how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": seed, "small": small}
+    return measurement_of(table, fairness, excluded=data.excluded, notes=data.notes, **how)
 
 
 def measurement_of(
@@ -167,6 +188,7 @@ def measurement_of(
     seed: int,
     excluded: Mapping[str, int],
     notes: tuple[str, ...],
+    small: SmallGroups | None = None,
 ) -> Measurement:
     """A measurement whose table is there already."""
     return Measurement(
@@ -178,6 +200,7 @@ def measurement_of(
         discount=discount,
         cutoff=cutoff,
         seed=seed,
+        small=small or SmallGroups(),
         excluded=dict(excluded),
         notes=tuple(notes),
     )

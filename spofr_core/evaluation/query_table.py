@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.fairness import TOLERANCE, Composition, Fairness, feasible
+from spofr_core.fairness import TOLERANCE, Composition, Fairness, cannot_fail, feasible
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -76,7 +76,7 @@ class QueryTable:
         signed = self.violation[np.arange(len(self)), self.worst_group]
         return np.where(self.applicable, signed, 0.0)
 
-    def judged(self, fairness: Fairness) -> JudgedTable:
+    def judge(self, fairness: Fairness) -> JudgedTable:
         """The same table with the bounds that `fairness` sets."""
         terms = fairness.terms(Composition(sizes=self.sizes, group_names=self.group_names))
         lower, upper = terms.bounds()
@@ -86,6 +86,7 @@ class QueryTable:
             upper=upper,
             delta=np.asarray(terms.delta),
             feasible=feasible(fairness, terms),
+            cannot_fail=cannot_fail(fairness, terms),
         )
 
     def __getitem__(self, queries: NDArray[Any] | slice) -> Self:
@@ -120,12 +121,20 @@ class JudgedTable(QueryTable):
         delta of each group.
     feasible : (Q,) bool
         Whether some policy of the list satisfies the bounds.
+    cannot_fail : (Q,) bool
+        Applicable lists of which no ranking could exceed delta: holding it says nothing about the ranking.
     """
 
     lower: FloatArray
     upper: FloatArray
     delta: FloatArray
     feasible: BoolArray
+    cannot_fail: BoolArray
+
+    @cached_property
+    def judged(self) -> BoolArray:
+        """Lists about which delta says something: two groups or more, and some ranking that would exceed it."""
+        return self.applicable & ~self.cannot_fail
 
     @cached_property
     def holds(self) -> BoolArray:
@@ -136,8 +145,8 @@ class JudgedTable(QueryTable):
 
     @cached_property
     def fair(self) -> BoolArray:
-        """Applicable lists in which every group holds its delta."""
-        return self.applicable & self.holds.all(axis=1)
+        """Judged lists in which every group holds its delta."""
+        return self.judged & self.holds.all(axis=1)
 
     def frame(self) -> pd.DataFrame:
         """A row per list and group present in it; the values of the measures, last, are those of the list."""
@@ -152,6 +161,7 @@ class JudgedTable(QueryTable):
             "violation": self.violation[rows, groups],
             "delta_fair": self.holds[rows, groups],
             "applicable": self.applicable[rows],
+            "cannot_fail": self.cannot_fail[rows],
             "feasible": self.feasible[rows],
         }
         return pd.DataFrame(columns | {name: values[rows] for name, values in self.measures.items()})

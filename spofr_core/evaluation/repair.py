@@ -18,6 +18,7 @@ from spofr_core.evaluation.audit import AuditResult
 from spofr_core.evaluation.intervals import bootstrap_mean
 from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.query_table import FloatArray
+from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import OnInfeasible, Policies, Solver, fair_policies, tied_expectation
 
@@ -43,6 +44,7 @@ class Repair:
     cutoff: int
     seed: int
     measured: Measurement | None = None
+    small: SmallGroups | None = None
 
     @cached_property
     def before(self) -> AuditResult:
@@ -84,12 +86,11 @@ class Repair:
             _state(result, utility)
             for result, utility in zip((self.before, self.after), self.score_utility, strict=True)
         )
-        return repair_table({"before": before, "after": after})
+        return repair_table({"unit": self.fairness.unit, "before": before, "after": after})
 
     def _measure(self, policies: Policies | None) -> Measurement:
-        return measure_exposure(
-            self.data, self.fairness, policies=policies, discount=self.discount, cutoff=self.cutoff, seed=self.seed
-        )
+        how: dict[str, Any] = {"discount": self.discount, "cutoff": self.cutoff, "seed": self.seed, "small": self.small}
+        return measure_exposure(self.data, self.fairness, policies=policies, **how)
 
 
 def repair(
@@ -103,6 +104,7 @@ def repair(
     seed: int = 0,
     on_infeasible: OnInfeasible = "raise",
     measured: Measurement | None = None,
+    small: SmallGroups | None = None,
 ) -> Repair:
     """Re-rank every list of the data optimally within the bounds.
 
@@ -122,6 +124,8 @@ def repair(
         of that query and list it.
     measured : Measurement, optional
         Of the present ranking, where it was measured before.
+    small : SmallGroups, optional
+        As for `audit`; where it is left out, as the present ranking was measured.
 
     Raises
     ------
@@ -131,7 +135,8 @@ def repair(
     ranked = data if scores is None else data.with_scores(scores)
     discount = discount or Discount()
     policies = fair_policies(ranked, fairness, solver=solver, discount=discount, seed=seed, on_infeasible=on_infeasible)
-    return Repair(ranked, fairness, policies, discount, cutoff, seed, measured)
+    small = small or (measured.small if measured else None)
+    return Repair(ranked, fairness, policies, discount, cutoff, seed, measured, small)
 
 
 def repair_summary(
@@ -148,8 +153,9 @@ def repair_summary(
     """The plain dict of `Repair.summary`, from what is known of the queries without their policies."""
     dcg_before, dcg_after = before.table.dcg, after.table.dcg
     return {
-        "schema": 1,
+        "schema": 2,
         "delta": after.summary["delta"],
+        "unit": after.summary["unit"],
         "notion": after.summary["notion"],
         "queries": len(after.table),
         "rankings": rankings,
@@ -169,15 +175,16 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        name, label, before, after, unit ("share" is of the applicable queries); numbers that exist before.
+        name, label, before, after, unit ("share" is said as a percentage); numbers that exist before.
     """
     before, after = summary["before"], summary["after"]
+    violations = "share" if summary["unit"] == "share" else ""
     rows: list[tuple[str, str, Any, Any, str]] = [
         (name, label, before[name], after[name], unit)
         for name, label, unit in (
             ("share", "queries that hold delta", "share"),
-            ("violation_mean", "mean violation", ""),
-            ("violation_max", "largest violation", ""),
+            ("violation_mean", "mean violation", violations),
+            ("violation_max", "largest violation", violations),
             ("score_utility", "mean utility of the scores", ""),
         )
     ]
@@ -209,6 +216,7 @@ def _state(result: AuditResult, score_utility: FloatArray) -> dict[str, Any]:
     return {
         "fair": summary["queries"]["fair"],
         "applicable": summary["queries"]["applicable"],
+        "judged": summary["queries"]["judged"],
         "share": summary["queries"]["share"],
         "violation_mean": summary["violation"]["mean"],
         "violation_max": summary["violation"]["max"],

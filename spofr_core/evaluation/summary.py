@@ -1,16 +1,24 @@
 """One plain dict that says what an audit found; reports and pages only ever read this.
 
-Schema 1 (JSON types; null where a number does not exist):
+Schema 2 (JSON types; null where a number does not exist):
 
 - ``delta`` (number or {group: number}), ``unit`` ("absolute" or "share": of delta and of all violations), ``notion``,
   ``definition``, ``formula``, ``position_bias``, ``discount``
-- ``queries``: total, applicable, not_applicable, fair, share = fair / applicable, ci (Wilson, 95 %)
+- ``queries``: total, applicable (two groups or more), not_applicable, cannot_fail (applicable, but no ranking of the
+  list could exceed delta), judged = applicable - cannot_fail, fair (judged, and every group holds delta),
+  share = fair / judged, ci (Wilson, 95 %), small_only (judged, and only small groups exceed delta)
+- ``suggested_delta``: where delta forbids nothing at all, a round one that forbids something
 - ``violation``: over applicable queries, of max over groups of abs(violation): mean, mean_ci (bootstrap over
-  queries), max, quantiles {level: value}, quantiles_ci; signed_mean and signed_group: the group whose mean signed
-  violation is furthest from zero (opposite signs cancel in it); pairwise_mean: mean sum over pairs of groups of
-  abs(e_g - e_h)
-- ``worst``: up to ten {query, group, violation}, the largest first
-- ``groups``: {name: items, queries, exposure_mean, violation_mean, small}; exposure_ratio: {value, lowest, highest}
+  queries), max, quantiles {level: value}, quantiles_ci; signed_mean and signed_group: of the groups that are not small
+  the one whose mean signed violation is furthest from zero (opposite signs cancel in it); pairwise_mean: mean sum over
+  pairs of groups of abs(e_g - e_h)
+- ``worst``: up to ten {query, group, violation, exposure, mean_exposure (of the list)} of groups that are not small,
+  the largest violation first
+- ``groups``: {name: items, queries; compared: the items in applicable queries; of these exposure_mean, exposure_ci,
+  violation_mean (over queries), violation_ci (bootstrap over queries); small}
+- ``small_groups``: {items, lists}: with fewer compared items or lists (or fewer lists than there are) a group is small
+- ``exposure_ratio``: {value, ci, lowest, highest}: lowest over highest exposure_mean of the groups that are not small;
+  the interval allows for the pair having been picked among them
 - ``range``: smallest delta that all queries can satisfy, largest that matters
 - ``infeasible``: count and the first queries with the smallest delta that would do
 - ``utility``: {dcg, dcg_ci, ndcg, ndcg_ci, cutoff, queries_without_relevant} or null
@@ -21,21 +29,24 @@ Schema 1 (JSON types; null where a number does not exist):
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
+from spofr_core.config import StrictModel
 from spofr_core.data.ids import plain
-from spofr_core.evaluation.intervals import bootstrap_mean, quantile_interval, wilson
-from spofr_core.evaluation.query_table import FloatArray, JudgedTable, QueryTable
+from spofr_core.evaluation.intervals import CONFIDENCE, RatiosOfSums, bootstrap_mean, quantile_interval, wilson
+from spofr_core.evaluation.query_table import BoolArray, FloatArray, JudgedTable, QueryTable
 from spofr_core.fairness import Fairness
 from spofr_core.measures import MEASURES
 
-SCHEMA = 1
+SCHEMA = 2
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
-SMALL_GROUP = 30
-"""Groups with fewer items than this are marked: their means say little."""
 LISTED = 10
+USUAL_SHARE = 0.1
+"""No larger share than this is suggested as delta."""
 ORDER = (
     "schema",
     "delta",
@@ -47,9 +58,11 @@ ORDER = (
     "position_bias",
     "discount",
     "queries",
+    "suggested_delta",
     "violation",
     "worst",
     "groups",
+    "small_groups",
     "exposure_ratio",
     "range",
     "infeasible",
@@ -61,49 +74,118 @@ ORDER = (
 """What the summary says, in the order in which it says it."""
 
 
-def measured_summary(table: QueryTable, *, cutoff: int, seed: int) -> dict[str, Any]:
+class SmallGroups(StrictModel):
+    """From which size on a group may write the headline; smaller ones are listed with their n.
+
+    Parameters
+    ----------
+    items : int
+        Items in lists where groups compete.
+    lists : int
+        Lists of that kind; where there are fewer in all, the group must be in every one.
+    """
+
+    items: int = Field(default=30, ge=0)
+    lists: int = Field(default=10, ge=0)
+
+    def of(self, table: QueryTable) -> BoolArray:
+        """(G,): which groups are small."""
+        sizes = table.sizes[table.applicable]
+        items, lists = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
+        return np.asarray((items < self.items) | (lists < min(self.lists, len(sizes))) | (items == 0))
+
+
+def measured_summary(table: QueryTable, *, cutoff: int, seed: int, small: SmallGroups) -> dict[str, Any]:
     """The entries of the summary that follow from what was measured."""
     measures = _measures(table, cutoff, seed)
+    means, is_small = _GroupMeans(table, seed), small.of(table)
     return {
-        "violation": _violation(table, seed),
-        "worst": _worst(table),
-        "groups": _groups(table),
-        "exposure_ratio": _exposure_ratio(table),
+        "violation": _violation(table, seed, np.where(is_small, np.nan, means.violation)),
+        "worst": _worst(table, is_small),
+        "groups": _groups(table, means, is_small),
+        "small_groups": small.to_dict(),
+        "exposure_ratio": _exposure_ratio(table.group_names, means, is_small),
         "range": delta_range(table),
         "utility": _utility(table, measures, cutoff),
         "measures": measures,
     }
 
 
-def summarise(measured: dict[str, Any], table: JudgedTable, fairness: Fairness) -> dict[str, Any]:
+def summarise(measured: dict[str, Any], table: JudgedTable, fairness: Fairness, small: SmallGroups) -> dict[str, Any]:
     """The summary of the module's docstring, from `Measurement.summary` and what is judged by delta."""
     judged = {
         "schema": SCHEMA,
         "delta": fairness.delta,
         "definition": fairness.definition,
         "formula": fairness.formula,
-        "queries": _queries(table),
+        "queries": _queries(table, small.of(table)),
+        "suggested_delta": _suggested_delta(table, fairness),
         "infeasible": _infeasible(table),
     }
     return {name: (judged | measured)[name] for name in ORDER}
 
 
-def _queries(table: JudgedTable) -> dict[str, Any]:
-    applicable, fair = int(table.applicable.sum()), int(table.fair.sum())
-    interval = wilson(fair, applicable)
+def _queries(table: JudgedTable, small: BoolArray) -> dict[str, Any]:
+    applicable, judged, fair = (int(lists.sum()) for lists in (table.applicable, table.judged, table.fair))
+    interval = wilson(fair, judged)
+    held_by_others = table.judged & ~table.fair & (table.holds | small).all(axis=1)
     return {
         "total": len(table),
         "applicable": applicable,
         "not_applicable": len(table) - applicable,
+        "cannot_fail": applicable - judged,
+        "judged": judged,
         "fair": fair,
-        "share": fair / applicable if applicable else None,
+        "share": fair / judged if judged else None,
         "ci": list(interval) if interval else None,
+        "small_only": int(held_by_others.sum()),
     }
 
 
-def _violation(table: QueryTable, seed: int) -> dict[str, Any]:
+def _suggested_delta(table: JudgedTable, fairness: Fairness) -> float | None:
+    """Where delta forbids nothing, a round one that does: at most a fifth of what half of the lists could reach.
+
+    Round is 1, 2 or 5 times a power of ten; a share is no larger than `USUAL_SHARE`.
+    """
+    if table.judged.any() or not table.applicable.any():
+        return None
+    reach = table.largest_delta[table.applicable]
+    wanted = (float(np.median(reach)) or float(reach.max())) / 5
+    if wanted <= 0:
+        return None
+    if fairness.unit == "share":
+        wanted = min(wanted, USUAL_SHARE)
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return float(f"{max(digit * power for digit in (1, 2, 5) if digit * power <= wanted * (1 + 1e-9)):.6g}")
+
+
+class _GroupMeans:
+    """Mean exposure per item and mean signed violation of every group over the applicable lists."""
+
+    def __init__(self, table: QueryTable, seed: int) -> None:
+        sizes, present = table.sizes[table.applicable], table.present[table.applicable]
+        exposure = np.where(present, sizes * table.exposure[table.applicable], 0.0)
+        violation = np.where(present, table.violation[table.applicable], 0.0)
+        numerators, denominators = np.hstack([exposure, violation]), np.hstack([sizes, present]).astype(np.float64)
+        self.items = sizes.sum(axis=0)
+        self._ratios = RatiosOfSums(numerators, denominators, seed=seed)
+        self.exposure, self.violation = np.split(self._ratios.values, 2)
+
+    def exposure_ci(self, group: int) -> list[float] | None:
+        """Interval of the mean exposure."""
+        return _pair(self._ratios.interval(group))
+
+    def violation_ci(self, group: int) -> list[float] | None:
+        """Interval of the mean signed violation."""
+        return _pair(self._ratios.interval(len(self.items) + group))
+
+    def ratio_ci(self, low: int, high: int, pairs: int) -> list[float] | None:
+        """Interval of the ratio of two groups' exposures that were picked among so many pairs."""
+        return _pair(self._ratios.quotient_interval(low, high, confidence=1 - (1 - CONFIDENCE) / pairs))
+
+
+def _violation(table: QueryTable, seed: int, signed: FloatArray) -> dict[str, Any]:
     sizes = np.sort(np.abs(table.worst_violation[table.applicable]))
-    signed = _signed_means(table)
     loudest = None if np.all(np.isnan(signed)) else int(np.nanargmax(np.abs(signed)))
     return {
         "mean": _mean(sizes),
@@ -117,57 +199,55 @@ def _violation(table: QueryTable, seed: int) -> dict[str, Any]:
     }
 
 
-def _signed_means(table: QueryTable) -> FloatArray:
-    """Mean over applicable lists of each group's signed violation; NaN for a group that is in none of them."""
-    counted = table.present & table.applicable[:, None]
-    totals = np.where(counted, table.violation, 0.0).sum(axis=0)
-    counts = counted.sum(axis=0)
-    return np.asarray(np.divide(totals, counts, out=np.full(len(counts), np.nan), where=counts > 0))
-
-
-def _worst(table: QueryTable) -> list[dict[str, Any]]:
-    sizes = np.where(table.applicable, np.abs(table.worst_violation), -1.0)
-    order = np.argsort(-sizes, kind="stable")[:LISTED]
+def _worst(table: QueryTable, small: BoolArray) -> list[dict[str, Any]]:
+    counted = table.present & table.applicable[:, None] & ~small
+    sizes = np.where(counted, np.abs(table.violation), -1.0)
+    groups = sizes.argmax(axis=1)
+    largest = sizes[np.arange(len(table)), groups]
+    order = np.argsort(-largest, kind="stable")[:LISTED]
+    lengths = table.sizes.sum(axis=1)
     return [
         {
             "query": plain(table.query_ids[q]),
-            "group": table.group_names[table.worst_group[q]],
-            "violation": float(table.worst_violation[q]),
+            "group": table.group_names[groups[q]],
+            "violation": float(table.violation[q, groups[q]]),
+            "exposure": float(table.exposure[q, groups[q]]),
+            "mean_exposure": float(np.nansum(table.sizes[q] * table.exposure[q]) / lengths[q]),
         }
         for q in order
-        if table.applicable[q]
+        if largest[q] >= 0
     ]
 
 
-def _groups(table: QueryTable) -> dict[str, dict[str, Any]]:
+def _groups(table: QueryTable, means: _GroupMeans, small: BoolArray) -> dict[str, dict[str, Any]]:
     items, lists = table.sizes.sum(axis=0), table.present.sum(axis=0)
-    totals = np.nansum(table.sizes * table.exposure, axis=0)
-    signed = _signed_means(table)
     return {
         name: {
             "items": int(items[g]),
             "queries": int(lists[g]),
-            "exposure_mean": float(totals[g] / items[g]) if items[g] else None,
-            "violation_mean": None if np.isnan(signed[g]) else float(signed[g]),
-            "small": bool(items[g] < SMALL_GROUP),
+            "compared": int(means.items[g]),
+            "exposure_mean": _known(means.exposure[g]),
+            "exposure_ci": means.exposure_ci(g),
+            "violation_mean": _known(means.violation[g]),
+            "violation_ci": means.violation_ci(g),
+            "small": bool(small[g]),
         }
         for g, name in enumerate(table.group_names)
     }
 
 
-def _exposure_ratio(table: QueryTable) -> dict[str, Any] | None:
-    """Lowest over highest mean exposure per item, over the lists where groups compete."""
-    sizes = table.sizes[table.applicable]
-    items = sizes.sum(axis=0)
-    if np.count_nonzero(items) < 2:
+def _exposure_ratio(names: tuple[str, ...], means: _GroupMeans, small: BoolArray) -> dict[str, Any] | None:
+    """Lowest over highest mean exposure per item; None without two groups that are not small."""
+    large = np.flatnonzero(~small)
+    if len(large) < 2:
         return None
-    totals = np.nansum(sizes * table.exposure[table.applicable], axis=0)
-    means = np.divide(totals, items, out=np.full(len(items), np.nan), where=items > 0)
-    low, high = int(np.nanargmin(means)), int(np.nanargmax(means))
+    low, high = (int(large[place(means.exposure[large])]) for place in (np.argmin, np.argmax))
+    pairs = len(large) * (len(large) - 1) // 2
     return {
-        "value": float(means[low] / means[high]) if means[high] > 0 else None,
-        "lowest": table.group_names[low],
-        "highest": table.group_names[high],
+        "value": float(means.exposure[low] / means.exposure[high]) if means.exposure[high] > 0 else None,
+        "ci": means.ratio_ci(low, high, pairs),
+        "lowest": names[low],
+        "highest": names[high],
     }
 
 
@@ -223,6 +303,10 @@ def _defined(values: FloatArray) -> FloatArray:
 
 def _mean(values: FloatArray) -> float | None:
     return float(values.mean()) if len(values) else None
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
 
 
 def _pair(interval: tuple[float, float] | None) -> list[float] | None:

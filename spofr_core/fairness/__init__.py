@@ -12,7 +12,7 @@ from spofr_core.fairness.delta_text import (
 )
 from spofr_core.fairness.exposure import Discount, PositionBias, is_nonincreasing
 from spofr_core.fairness.fairness import Fairness
-from spofr_core.fairness.feasibility import feasible, largest_delta, smallest_delta
+from spofr_core.fairness.feasibility import cannot_fail, feasible, largest_delta, smallest_delta
 from spofr_core.fairness.merits import MeritVariant, group_merits
 from spofr_core.fairness.notions import NOTIONS, Notion
 from spofr_core.fairness.terms import TOLERANCE, Terms
@@ -29,6 +29,7 @@ __all__ = [
     "PositionBias",
     "Terms",
     "Unit",
+    "cannot_fail",
     "feasible",
     "format_delta",
     "group_merits",

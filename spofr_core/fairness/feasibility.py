@@ -16,7 +16,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from spofr_core.fairness.exposure import FloatArray, PositionBias, is_nonincreasing
-from spofr_core.fairness.terms import Terms
+from spofr_core.fairness.terms import TOLERANCE, Terms
 
 if TYPE_CHECKING:
     from spofr_core.fairness.fairness import Fairness
@@ -91,6 +91,12 @@ def largest_delta(fairness: Fairness, terms: Terms) -> FloatArray:
     return _largest_violation(fairness.position_bias, terms)
 
 
+def cannot_fail(fairness: Fairness, terms: Terms) -> NDArray[np.bool_]:
+    """Whether the notion applies to a list and yet no ranking of it could break the delta of any group."""
+    within = _furthest(fairness.position_bias, terms) <= terms.delta + TOLERANCE
+    return np.asarray(terms.composition.applicable & (within | ~terms.constrained).all(axis=1))
+
+
 def _within_reach(terms: Terms, vcum: FloatArray) -> NDArray[np.bool_]:
     """The conditions of `feasible`, for any scales: where one is 0, abs(target) <= delta whatever the policy."""
     lower, upper = terms.total_bounds()
@@ -102,6 +108,11 @@ def _within_reach(terms: Terms, vcum: FloatArray) -> NDArray[np.bool_]:
 
 
 def _largest_violation(position_bias: PositionBias, terms: Terms) -> FloatArray:
+    return np.asarray(_furthest(position_bias, terms).max(axis=1, initial=0.0))
+
+
+def _furthest(position_bias: PositionBias, terms: Terms) -> FloatArray:
+    """(Q, G): the largest violation that any ranking gives each group; 0 where nothing is asked."""
     sizes, lengths = terms.composition.sizes, terms.composition.lengths
     vector = position_bias.vector(int(lengths.max(initial=0)))
     if is_nonincreasing(vector):
@@ -115,7 +126,7 @@ def _largest_violation(position_bias: PositionBias, terms: Terms) -> FloatArray:
         np.abs(terms.scale * best / per_item - terms.target),
         np.abs(terms.scale * worst / per_item - terms.target),
     )
-    return np.asarray(np.where(terms.constrained, reach, 0.0).max(axis=1, initial=0.0))
+    return np.asarray(np.where(terms.constrained, reach, 0.0))
 
 
 def _extremes_of_unsorted(

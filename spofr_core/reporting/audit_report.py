@@ -37,12 +37,14 @@ from spofr_core.reporting.words import (
     caveats,
     counted,
     delta_text,
-    exposure_sentence,
+    direction_text,
     interval,
     limits_of,
     name_text,
     number,
     verdict,
+    verdict_details,
+    violation_text,
 )
 
 _ON_CARDS = ("dcg", "ndcg", "pairwise")
@@ -71,25 +73,25 @@ def audit_html(result: Audited, *, provenance: Provenance | None = None) -> str:
     return page_from(
         "audit_report.html.j2",
         verdict=verdict(result.summary),
-        lead=exposure_sentence(result.summary),
+        details=verdict_details(result.summary),
         sections=[(section, content) for section, content in sections if content is not None],
         markup=Markup,
     )
 
 
 def _facts(report: Report) -> Content:
-    summary = report.summary
+    summary, unit = report.summary, report.summary["unit"]
     queries, violation, utility = summary["queries"], summary["violation"], summary["utility"]
     items = sum(group["items"] for group in summary["groups"].values())
     facts = [
-        Fact("Queries", f"{queries['total']:,}", f"{queries['applicable']:,} judged"),
+        Fact("Queries", f"{queries['total']:,}", f"{queries['judged']:,} judged"),
         Fact("Items", f"{items:,}", counted(len(summary["groups"]), "group", "groups")),
-        Fact("Mean violation", number(violation["mean"]), f"95 % CI {interval(violation['mean_ci'])}"),
         Fact(
-            "Largest violation",
-            number(violation["max"]),
-            f"95 % of queries within {number(violation['quantiles']['0.95'])}",
+            "Mean violation",
+            violation_text(violation["mean"], unit),
+            f"95 % CI {interval(violation['mean_ci'], unit)}; of the group furthest off in each list",
         ),
+        *_furthest(summary),
     ]
     if utility:
         facts.append(Fact("DCG", number(utility["dcg"]), f"95 % CI {interval(utility['dcg_ci'])}"))
@@ -102,10 +104,25 @@ def _facts(report: Report) -> Content:
     return Content(facts=facts)
 
 
-def _exposure(report: Report) -> Content:
+def _furthest(summary: Mapping[str, Any]) -> list[Fact]:
+    """The largest violation of a group that is not small, with its direction."""
+    if not summary["worst"]:
+        return []
+    worst, within = summary["worst"][0], summary["violation"]["quantiles"]["0.95"]
+    size, unit = violation_text(abs(worst["violation"]), summary["unit"]), summary["unit"]
+    said = direction_text(worst["group"], worst["violation"], unit)
+    return [Fact("Largest violation", size, f"{said}; 95 % of queries within {violation_text(within, unit)}")]
+
+
+def _exposure(report: Report) -> Content | None:
     summary = report.summary
+    if not summary["queries"]["applicable"]:
+        return None
     return Content(
-        caption=_drawn("Mean exposure per item, over all lists; the line is the mean of all items.", summary),
+        caption=_drawn(
+            "Mean exposure per item, over the lists with two groups or more; the line is the mean of all their items.",
+            summary,
+        ),
         svg=exposure_chart(exposure_bars(summary), overall_exposure(summary)),
     )
 
@@ -115,9 +132,10 @@ def _share(report: Report) -> Content | None:
     if not summary["queries"]["applicable"]:
         return None
     steps, delta = report.result.fair_share(), _one_delta(summary)
-    mark = None if delta is None else mark_at(steps, delta)
+    mark = None if delta is None else mark_at(steps, delta, summary["unit"])
     return Content(
-        caption="Each step is a query; the dot is the delta asked for. Band: 95 % Wilson interval.",
+        caption="Of the queries that could exceed each delta, the share that holds it; a query leaves the count where "
+        "no ranking of it could. The dot is the delta asked for. Band: 95 % Wilson interval.",
         svg=share_chart(share_steps(steps, summary["range"]["largest"]), mark),
     )
 
@@ -143,18 +161,23 @@ def _drawn(caption: str, summary: Mapping[str, Any]) -> str:
 
 
 def _groups(report: Report) -> Content:
-    styles = group_styles(list(report.summary["groups"]))
+    styles, unit = group_styles(list(report.summary["groups"])), report.summary["unit"]
     rows = [
         (
             GroupCell(name_text(name), styles[name].glyph, styles[name].colour),
             f"{group['items']:,}",
             f"{group['queries']:,}",
-            number(group["exposure_mean"]),
-            number(group["violation_mean"]),
+            f"{number(group['exposure_mean'])} ({interval(group['exposure_ci'])})",
+            f"{violation_text(group['violation_mean'], unit)} ({interval(group['violation_ci'], unit)})",
+            "small" if group["small"] else "",
         )
         for name, group in report.summary["groups"].items()
     ]
-    return Content(table=Table(("Group", "Items", "Queries", "Mean exposure", "Mean signed violation"), rows))
+    return Content(
+        caption="In brackets: 95 % intervals over queries. A violation below 0 is exposure that the group lacks, above "
+        "0 exposure beyond its due.",
+        table=Table(("Group", "Items", "Queries", "Mean exposure", "Mean signed violation", ""), rows),
+    )
 
 
 def _measures(report: Report) -> Content | None:
@@ -177,9 +200,19 @@ def _measures(report: Report) -> Content | None:
 def _worst(report: Report) -> Content:
     worst = report.summary["worst"]
     if not worst:
-        return Content(caption="No query could be judged.")
-    rows = [(name_text(row["query"]), name_text(row["group"]), number(row["violation"])) for row in worst]
-    return Content(table=Table(("Query", "Group", "Signed violation"), rows, left=2))
+        return Content(caption="There is no query with two groups that are large enough to be compared.")
+    unit = report.summary["unit"]
+    rows = [
+        (
+            name_text(row["query"]),
+            direction_text(row["group"], row["violation"], unit),
+            number(row["exposure"]),
+            number(row["mean_exposure"]),
+        )
+        for row in worst
+    ]
+    head = ("Query", "Whose exposure is off, and which way", "The group's exposure", "The list's mean")
+    return Content(table=Table(head, rows, left=2))
 
 
 def _counted_apart(report: Report) -> Content:
@@ -193,7 +226,8 @@ def _infeasible(report: Report) -> Content | None:
     infeasible = report.summary["infeasible"]
     if not infeasible["count"]:
         return None
-    rows = [(name_text(query["query"]), number(query["min_delta"])) for query in infeasible["queries"]]
+    unit = report.summary["unit"]
+    rows = [(name_text(query["query"]), violation_text(query["min_delta"], unit)) for query in infeasible["queries"]]
     cut = "" if len(rows) == infeasible["count"] else f"The {len(rows)} hardest of {infeasible['count']:,}."
     return Content(caption=cut, table=Table(("Query", "Smallest delta that would do"), rows))
 
@@ -203,9 +237,9 @@ def _limits(report: Report) -> Content:
 
 
 def _definitions(report: Report) -> Content:
-    summary = report.summary
+    summary, unit = report.summary, report.summary["unit"]
     terms = [
-        Term("Question asked", f"{summary['definition']} Here {delta_text(summary['delta'])}."),
+        Term("Question asked", f"{summary['definition']} Here {delta_text(summary['delta'], unit)}."),
         Term("Formula", " for every group g present in the list", code=summary["formula"]),
         Term("Exposure of position j", code=summary["position_bias"]),
         Term(
@@ -221,8 +255,8 @@ def _definitions(report: Report) -> Content:
         Term("Intervals", "Wilson score for shares, bootstrap over queries for means; both at 95 %"),
         Term(
             "Range of delta",
-            f"{number(summary['range']['smallest'])} is the smallest that every query can hold, "
-            f"above {number(summary['range']['largest'])} nothing is forbidden",
+            f"{violation_text(summary['range']['smallest'], unit)} is the smallest that every query can hold, "
+            f"above {violation_text(summary['range']['largest'], unit)} nothing is forbidden",
         ),
     ]
     if summary["merits"]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spofr_core.fairness import TOLERANCE
 from spofr_core.reporting.palette import GroupStyle, group_styles
-from spofr_core.reporting.words import name_text, number, percent
+from spofr_core.reporting.words import delta_text, name_text, number, percent
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -66,7 +66,7 @@ class Audited(Protocol):
         """Results per query and group."""
 
     def fair_share(self) -> pd.DataFrame:
-        """Every step of the share of queries that hold delta: delta, share, lower, upper."""
+        """Every step of the share of judged queries that hold delta: delta, share, lower, upper."""
 
 
 def shown_groups(summary: Mapping[str, Any], most: int = MOST_GROUPS) -> list[str]:
@@ -117,10 +117,10 @@ def group_rows(names: Sequence[str], all_names: Sequence[str]) -> list[GroupRow]
 
 
 def overall_exposure(summary: Mapping[str, Any]) -> float:
-    """Mean exposure over all items of all lists."""
+    """Mean exposure over all items of the lists in which groups compete."""
     groups = summary["groups"].values()
-    items = sum(group["items"] for group in groups)
-    return float(sum(group["items"] * (group["exposure_mean"] or 0.0) for group in groups) / max(items, 1))
+    items = sum(group["compared"] for group in groups)
+    return float(sum(group["compared"] * (group["exposure_mean"] or 0.0) for group in groups) / max(items, 1))
 
 
 def against(value: float, mean: float) -> str:
@@ -133,7 +133,7 @@ def against(value: float, mean: float) -> str:
 class ExposureBar:
     """Mean exposure per item of a group, its value as text, and in words how far it is from the mean.
 
-    A group without items has an exposure of None.
+    A group that is never beside another has an exposure of None.
     """
 
     row: GroupRow
@@ -149,28 +149,31 @@ def exposure_bars(summary: Mapping[str, Any]) -> list[ExposureBar]:
     bars = []
     for row in group_rows(names, list(summary["groups"])):
         value = summary["groups"][row.group]["exposure_mean"]
-        words = ("", "no items") if value is None else (number(value), against(value, mean))
+        words = ("", "never beside another group") if value is None else (number(value), against(value, mean))
         bars.append(ExposureBar(row, value, *words))
     return bars
 
 
 @dataclass(frozen=True)
 class Mark:
-    """The chosen delta on the curve of shares, with its words."""
+    """The chosen delta on the curve of shares, with its words; `share` is None where delta forbids nothing."""
 
     delta: float
-    share: float
+    share: float | None
+    unit: str = "absolute"
 
     @property
     def label(self) -> str:
-        """ "delta 0.05: 65.2 %"."""
-        return f"delta {number(self.delta)}: {percent(self.share)}"
+        """ "delta = 0.05: 65.2 %"."""
+        held = " forbids nothing" if self.share is None else f": {percent(self.share)}"
+        return f"{delta_text(self.delta, self.unit)}{held}"
 
 
-def mark_at(steps: pd.DataFrame, delta: float) -> Mark:
+def mark_at(steps: pd.DataFrame, delta: float, unit: str = "absolute") -> Mark:
     """The share at a delta, exactly, from every step of the curve (`AuditResult.fair_share`)."""
     reached = int(np.searchsorted(steps["delta"].to_numpy(), delta + TOLERANCE, side="right"))
-    return Mark(delta, float(steps["share"].iloc[reached - 1]) if reached else 0.0)
+    share = float(steps["share"].iloc[reached - 1]) if reached else 0.0
+    return Mark(delta, None if np.isnan(share) else share, unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +187,7 @@ class ShareSteps:
 
 
 def share_steps(steps: pd.DataFrame, largest: float) -> ShareSteps:
-    """The curve from (0, 0) to beyond the largest delta that matters, thinned to what can be seen.
+    """The curve from (0, 0) to the largest delta that matters, thinned to what can be seen.
 
     Parameters
     ----------
@@ -193,9 +196,10 @@ def share_steps(steps: pd.DataFrame, largest: float) -> ShareSteps:
     largest : float
         The delta above which nothing is forbidden.
     """
+    steps = steps[steps["share"].notna()]
     kept = thinned(len(steps))
     deltas = steps["delta"].to_numpy()[kept]
-    last = max(largest, float(deltas.max(initial=0.0)), TOLERANCE) * 1.02
+    last = max(largest, float(deltas.max(initial=0.0)), TOLERANCE)
 
     def column(name: str) -> FloatArray:
         values = steps[name].to_numpy()[kept]

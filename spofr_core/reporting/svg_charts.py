@@ -80,7 +80,8 @@ def share_chart(steps: ShareSteps, mark: Mark | None) -> str:
     if mark is not None:
         at = x(mark.delta)
         parts.append(f'<line class="rule" x1="{at:.1f}" x2="{at:.1f}" y1="18" y2="{height - bottom}"/>')
-        parts.append(f'<circle class="mark" cx="{at:.1f}" cy="{y(mark.share):.1f}" r="5"/>')
+        if mark.share is not None:
+            parts.append(f'<circle class="mark" cx="{at:.1f}" cy="{y(mark.share):.1f}" r="5"/>')
         # Above the plot, where no curve passes.
         middle = min(max(at, left + 60.0), WIDTH - 80.0)
         parts.append(_text(middle, 12, mark.label, anchor="middle", css="strong"))

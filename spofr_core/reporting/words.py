@@ -10,10 +10,14 @@ from spofr_core.fairness import NOTIONS
 
 LONGEST_NAME = 60
 """Names from the data are cut after this many characters when they stand in a sentence."""
+MOST_NAMED = 3
+"""More groups than this are counted in a sentence, not named."""
+NEARLY_EQUAL = 0.995
+"""Exposures whose ratio is above this differ by less than a whole per cent would say."""
 
 
 def verdict(summary: Mapping[str, Any]) -> str:
-    """The one sentence that an audit comes down to.
+    """The headline: who gets less exposure, and in how many queries the difference exceeds the tolerance.
 
     Parameters
     ----------
@@ -23,61 +27,176 @@ def verdict(summary: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        Such as "1,432 of 1,500 queries (95.5 %, 95 % CI 94.3-96.4) hold delta = 0.05; worst: q811, group B, 0.092".
+        Such as "Women get 28 % less exposure than men. In 174 of 500 queries the difference from the list's mean
+        exceeds the tolerance of 10 %."
     """
     queries = summary["queries"]
     if queries["total"] == 0:
-        return "There are no queries to judge"
+        return "There are no queries to judge."
     if queries["applicable"] == 0:
-        return f"None of the {queries['total']:,} queries can be judged: each has items of a single group"
-    low, high = queries["ci"]
-    share = f"{percent(queries['share'])}, 95 % CI {100 * low:.1f}-{100 * high:.1f}"
-    verb = "holds" if queries["applicable"] == 1 else "hold"
-    noun = "query" if queries["applicable"] == 1 else "queries"
-    worst = summary["worst"][0]
-    return (
-        f"{queries['fair']:,} of {queries['applicable']:,} {noun} ({share}) {verb} {delta_text(summary['delta'])}; "
-        f"worst: {name_text(worst['query'])}, group {name_text(worst['group'])}, {number(worst['violation'])}"
-    )
+        if queries["total"] == 1:
+            return "The only query cannot be judged: it has items of a single group."
+        return f"None of the {queries['total']:,} queries can be judged: each has items of a single group."
+    return f"{exposure_sentence(summary)} {_tolerance_sentence(summary)}"
+
+
+def verdict_details(summary: Mapping[str, Any]) -> list[str]:
+    """What stands beneath the headline: how many were judged, how sure it is, and the worst case with its direction."""
+    found = []
+    queries, ratio, unit = summary["queries"], summary["exposure_ratio"], summary["unit"]
+    if queries["judged"]:
+        low, high = queries["ci"]
+        held = f"{queries['fair']:,} of {counted(queries['judged'], 'judged query', 'judged queries')}"
+        found.append(
+            f"{held} {'holds' if queries['judged'] == 1 else 'hold'} {delta_text(summary['delta'], unit)}: "
+            f"{percent(queries['share'])} (95 % CI {100 * low:.1f} to {100 * high:.1f})."
+        )
+    if queries["small_only"]:
+        found.append(_small_only(summary))
+    if queries["judged"] and queries["cannot_fail"]:
+        found.append(
+            f"{counted(queries['cannot_fail'], 'more query', 'more queries')} could not exceed it in any order, and "
+            f"{'is' if queries['cannot_fail'] == 1 else 'are'} not counted."
+        )
+    if ratio is not None and ratio["value"] is not None:
+        sure = "" if ratio["ci"] is None else f" (95 % CI {interval(ratio['ci'])})"
+        means = [
+            f"{named(name)} {number(summary['groups'][name]['exposure_mean'])}"
+            for name in (ratio["lowest"], ratio["highest"])
+        ]
+        found.append(f"Mean exposure per item: {', '.join(means)}, a ratio of {number(ratio['value'])}{sure}.")
+    return found + [sentence for sentence in (_within_lists(summary), _worst_sentence(summary)) if sentence]
 
 
 def exposure_sentence(summary: Mapping[str, Any]) -> str | None:
-    """Who gets less exposure per item, and how much less; None where there are not two groups to compare."""
-    ratio = summary["exposure_ratio"]
-    if ratio is None or ratio["value"] is None:
+    """Who gets less exposure per item, and how much less; None where no query has two groups.
+
+    Small groups are not spoken of, and no direction is claimed where the interval of the ratio includes 1.
+    """
+    if not summary["queries"]["applicable"]:
         return None
-    low, high = name_text(ratio["lowest"]), name_text(ratio["highest"])
-    if ratio["value"] > 0.995:
-        return f"On average, {low} and {high} get the same exposure per item, within half a per cent."
-    return f"On average, {low} gets {percent(1 - ratio['value'], 0)} less exposure per item than {high}."
+    ratio, large = summary["exposure_ratio"], [name for name, group in summary["groups"].items() if not group["small"]]
+    if ratio is None:
+        limits = summary["small_groups"]
+        small = f"fewer than {limits['items']:,} items or {counted(limits['lists'], 'list', 'lists')}"
+        if large:
+            return f"Only {named(large[0])} is large enough to compare: the other groups have {small}."
+        return f"Every group is too small to compare: each has {small}."
+    if ratio["value"] is None:
+        return "No group gets any exposure."
+    low, high = ratio["lowest"], ratio["highest"]
+    sure = ratio["ci"] is None or not ratio["ci"][0] <= 1 <= ratio["ci"][1]
+    between = f"between {named(low)} and {named(high)}" if len(large) == 2 else f"among the {len(large)} groups"
+    if not sure:
+        return f"{_start(between)} there is no difference in exposure that these queries can show."
+    if ratio["value"] > NEARLY_EQUAL:
+        return f"{_start(f'{between} the exposure differs by less than half a per cent')}."
+    less = "no exposure at all, unlike" if ratio["value"] == 0 else f"{_less(ratio['value'])} less exposure than"
+    whom = "" if not NOTIONS[summary["notion"]].needs_merits else ", before merit is taken into account"
+    one = "In the one query, " if summary["queries"]["applicable"] == 1 else ""
+    if len(large) == 2:
+        sentence = f"{one}{named(low)} {gets(low)} {less} {named(high)}{whom}."
+    else:
+        least = f"of {len(large)} groups, {named(low)} {gets(low)} the least exposure"
+        amount = "none at all" if ratio["value"] == 0 else f"{_less(ratio['value'])} less than {named(high)}"
+        sentence = f"{one}{least}: {amount}, the most exposed{whom}."
+    return _start(sentence)
+
+
+def _tolerance_sentence(summary: Mapping[str, Any]) -> str:
+    """In how many of the judged queries the difference exceeds delta, other than through small groups alone."""
+    queries, unit = summary["queries"], summary["unit"]
+    judged, tolerance = queries["judged"], tolerance_text(summary["delta"], unit)
+    if not judged:
+        lists = "this list" if queries["applicable"] == 1 else "these lists"
+        suggested = summary["suggested_delta"]
+        other = "" if suggested is None else f"; {violation_text(suggested, unit)} would forbid something"
+        return f"This delta forbids nothing here: no ranking of {lists} could exceed it{other}."
+    everybody_small = all(group["small"] for group in summary["groups"].values())
+    excused = 0 if everybody_small else queries["small_only"]
+    exceeding = judged - queries["fair"] - excused
+    all_of_them = "the only query" if judged == 1 else f"all {judged:,} queries"
+    what = _DIFFERENCE.get(summary["notion"], "the violation")
+    if exceeding:
+        where = all_of_them if exceeding == judged else f"{exceeding:,} of {judged:,} queries"
+        return f"In {where} {what} exceeds {tolerance}."
+    if excused:
+        return f"Only small groups exceed {tolerance}, in {excused:,} of {counted(judged, 'query', 'queries')}."
+    return f"{_start(all_of_them)} {'stays' if judged == 1 else 'stay'} within {tolerance}."
+
+
+_DIFFERENCE = {
+    "exposure": "the difference from the list's mean",
+    "gap": "the difference between the groups",
+    "merit": "the difference from what merit calls for",
+}
+"""What delta bounds, by the name of the notion; a notion of one's own has a violation."""
+
+
+def _small_only(summary: Mapping[str, Any]) -> str:
+    small = [named(name) for name, group in summary["groups"].items() if group["small"]]
+    who = f"small groups ({listed(small)})" if len(small) <= MOST_NAMED else f"small groups ({len(small):,} of them)"
+    return f"In {counted(summary['queries']['small_only'], 'query', 'queries')} only {who} exceed it."
+
+
+def _within_lists(summary: Mapping[str, Any]) -> str | None:
+    """A remark where the groups' means differ but lists do not show it: one group is in longer lists than the other."""
+    ratio = summary["exposure_ratio"]
+    if ratio is None or ratio["ci"] is None or ratio["ci"][0] <= 1 <= ratio["ci"][1] or summary["notion"] == "merit":
+        return None
+    within = summary["groups"][ratio["lowest"]]["violation_ci"]
+    if within is None or within[1] < 0:
+        return None
+    return (
+        f"Within the lists {named(ratio['lowest'])} {gets(ratio['lowest'])} no less than the mean: the difference "
+        "comes from being in longer lists, where everybody gets less."
+    )
+
+
+def _worst_sentence(summary: Mapping[str, Any]) -> str | None:
+    if not summary["worst"] or abs(summary["worst"][0]["violation"]) < 1e-9:
+        return None
+    worst = summary["worst"][0]
+    off = direction_text(worst["group"], worst["violation"], summary["unit"])
+    return (
+        f"Furthest: query {name_text(worst['query'])}, {off}"
+        f" (exposure {number(worst['exposure'])}; the list's mean is {number(worst['mean_exposure'])})."
+    )
 
 
 def caveats(summary: Mapping[str, Any]) -> list[str]:
     """Everything that stands outside the verdict: not judged, impossible, left out, too small, noted."""
     found = []
-    queries, infeasible = summary["queries"], summary["infeasible"]
+    queries, infeasible, unit = summary["queries"], summary["infeasible"], summary["unit"]
     if queries["not_applicable"]:
         found.append(
             f"{counted(queries['not_applicable'], 'query', 'queries')} with items of a single group: "
             "there is nobody to be fair between, so they are counted but not judged."
         )
+    if queries["cannot_fail"]:
+        found.append(
+            f"{counted(queries['cannot_fail'], 'query', 'queries')} that no ranking could bring above this delta: "
+            "holding it says nothing there, so they are counted but not judged."
+        )
     if infeasible["count"]:
         hardest = infeasible["queries"][0]
         found.append(
             f"{counted(infeasible['count'], 'query', 'queries')} that no policy can bring within this delta; "
-            f"the hardest, {name_text(hardest['query'])}, needs at least {number(hardest['min_delta'])}."
+            f"the hardest, {name_text(hardest['query'])}, needs at least {violation_text(hardest['min_delta'], unit)}."
         )
     found += [f"{rows:,} left out: {name_text(reason, 120)}." for reason, rows in summary["excluded"].items() if rows]
-    found += [
-        f"Group {name_text(name)} has only {counted(group['items'], 'item', 'items')}: its means say little."
-        for name, group in summary["groups"].items()
-        if group["small"]
-    ]
+    found += [_small_sentence(name, group) for name, group in summary["groups"].items() if group["small"]]
     utility = summary["utility"]
     if utility and utility["queries_without_relevant"]:
         without = counted(utility["queries_without_relevant"], "query", "queries")
         found.append(f"{without} without a relevant item: nDCG is undefined there and averages over the others.")
     return found + [name_text(note, 400) for note in summary["notes"]]
+
+
+def _small_sentence(name: str, group: Mapping[str, Any]) -> str:
+    size = f"{counted(group['items'], 'item', 'items')} in {counted(group['queries'], 'list', 'lists')}"
+    beside = "" if group["compared"] == group["items"] else f", {group['compared']:,} of them beside another group"
+    return f"{_start(named(name))} {has(name)} only {size}{beside}: too few to stand in the headline."
 
 
 def repair_sentence(before: Mapping[str, Any], after: Mapping[str, Any], relaxed: int) -> str:
@@ -90,13 +209,20 @@ def repair_sentence(before: Mapping[str, Any], after: Mapping[str, Any], relaxed
     relaxed : int
         Queries that cannot hold delta.
     """
-    queries = after["queries"]
-    held = f"{queries['fair']:,} of {queries['applicable']:,} queries hold {delta_text(before['delta'])}"
+    queries, delta = after["queries"], delta_text(before["delta"], before["unit"])
+    if not queries["judged"]:
+        why = "this delta forbids nothing here" if queries["applicable"] else "there is nothing to judge"
+        return f"Nothing has to change: {why}."
+    if before["queries"]["fair"] == before["queries"]["judged"]:
+        every = "the query holds" if queries["judged"] == 1 else "every judged query holds"
+        return f"Nothing has to change: {every} {delta} as it is."
+    held = f"{queries['fair']:,} of {counted(queries['judged'], 'query holds', 'queries hold')} {delta}"
     sentence = f"Re-ranked exactly from the same scores, {held}"
     utility, repaired = before["utility"], after["utility"]
     if utility and utility["dcg"]:
-        change = repaired["dcg"] / utility["dcg"] - 1
-        sentence += f"; DCG goes from {number(utility['dcg'])} to {number(repaired['dcg'])} ({100 * change:+.1f} %)"
+        change = 100 * (repaired["dcg"] / utility["dcg"] - 1)
+        said = f"{change:+.1f} %" if abs(change) >= 0.05 else "less than 0.1 % of a change"
+        sentence += f"; DCG goes from {number(utility['dcg'], 4)} to {number(repaired['dcg'], 4)} ({said})"
     if relaxed:
         sentence += f"; {counted(relaxed, 'query', 'queries')} cannot hold it and got the least that they can"
     return sentence + "."
@@ -113,12 +239,82 @@ def limits_of(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def delta_text(delta: float | Mapping[str, float]) -> str:
-    """delta as sentences name it."""
+def delta_text(delta: float | Mapping[str, float], unit: str = "absolute") -> str:
+    """delta as sentences name it: "delta = 10 %", "delta = 0.05", "delta by group (A 10 %, B 5 %)"."""
     if isinstance(delta, Mapping):
-        each = ", ".join(f"{name_text(name)} {number(value)}" for name, value in delta.items())
-        return f"delta by group ({each})"
-    return f"delta = {number(delta)}"
+        return f"delta by group ({_each(delta, unit)})"
+    return f"delta = {_exact(delta, unit)}"
+
+
+def tolerance_text(delta: float | Mapping[str, float], unit: str) -> str:
+    """delta as the headline names it: "the tolerance of 10 %"."""
+    if isinstance(delta, Mapping):
+        return f"its tolerance ({_each(delta, unit)})"
+    return f"the tolerance of {_exact(delta, unit)}"
+
+
+def _each(delta: Mapping[str, float], unit: str) -> str:
+    return ", ".join(f"{name_text(name)} {_exact(value, unit)}" for name, value in delta.items())
+
+
+def _exact(delta: float, unit: str) -> str:
+    """A delta with all the digits that anybody types."""
+    return f"{number(100 * delta, 4)} %" if unit == "share" else number(delta)
+
+
+def violation_text(value: float | None, unit: str) -> str:
+    """A violation in its unit: "12 %" or "0.092"; the sign, where there is one, stays."""
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{number(100 * value, 2)} %" if unit == "share" else number(value)
+
+
+def direction_text(group: object, violation: float | None, unit: str) -> str:
+    """A group's violation in words that say in whose favour it is: "men 12 % too much"."""
+    if violation is None or math.isnan(violation):
+        return f"{named(group)} -"
+    if abs(violation) < 1e-9:
+        return f"{named(group)} neither too much nor too little"
+    return f"{named(group)} {violation_text(abs(violation), unit)} too {'much' if violation > 0 else 'little'}"
+
+
+def named(group: object) -> str:
+    """A group within a sentence: "women", but "group 0" and "group female", since no verb follows these."""
+    text = name_text(group)
+    return text if _is_plural(text) else f"group {text}"
+
+
+def gets(group: object) -> str:
+    """ "get" after a plural, "gets" after all else."""
+    return "get" if _is_plural(name_text(group)) else "gets"
+
+
+def has(group: object) -> str:
+    """ "have" after a plural, "has" after all else."""
+    return "have" if _is_plural(name_text(group)) else "has"
+
+
+def _is_plural(name: str) -> bool:
+    """Whether a name reads as several people or things; a capital with an s at the end may be Paris."""
+    if not all(word.isalpha() for word in name.split()):
+        return False
+    last = name.split()[-1] if name.split() else ""
+    if last.lower() in _PEOPLE:
+        return True
+    return name.islower() and len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
+
+
+_PEOPLE = frozenset({"men", "women", "people", "children", "others"})
+
+
+def _start(sentence: str) -> str:
+    """A sentence with a capital, unless it starts with a name that is no lower-case word."""
+    first = sentence.split(" ", 1)[0].rstrip(",:")
+    return sentence[:1].upper() + sentence[1:] if first.islower() and first.isalpha() else sentence
+
+
+def _less(ratio: float) -> str:
+    return percent(1 - ratio, 0)
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -132,9 +328,9 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def interval(pair: list[float] | None) -> str:
-    """An interval as "0.021 to 0.034"; a dash where there is none."""
-    return "-" if pair is None else f"{number(pair[0])} to {number(pair[1])}"
+def interval(pair: list[float] | None, unit: str = "absolute") -> str:
+    """An interval as "0.021 to 0.034", shares as "2.1 % to 3.4 %"; a dash where there is none."""
+    return "-" if pair is None else f"{violation_text(pair[0], unit)} to {violation_text(pair[1], unit)}"
 
 
 def percent(share: float, decimals: int = 1) -> str:

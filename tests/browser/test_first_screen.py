@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 def test_the_first_screen_is_the_verdict_of_the_core(page, address):
     summary = audit(load_hiring(), Fairness(delta=0.05)).summary
     opened(page, address)
-    says(page, verdict(summary) + ".")
+    says(page, verdict(summary))
     for name in ("Use your own data", "Move delta"):
         expect(page.get_by_role("button", name=name)).to_be_visible()
     chart = element(page, "stPlotlyChart").first
@@ -59,7 +59,7 @@ def test_move_delta_moves_the_verdict(page, address):
     settled(page)
     expect(page.locator("h1").first).not_to_have_text(before)
     summary = audit(load_hiring(), Fairness(delta=0.06)).summary
-    says(page, verdict(summary) + ".")
+    says(page, verdict(summary))
     assert re.search(r"[?&]delta=0\.06(&|$)", page.url)
     assert page.locator(".st-key-sidebar-delta").get_by_role("slider").input_value() == "0.06"
 

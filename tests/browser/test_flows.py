@@ -53,7 +53,7 @@ def test_from_upload_to_report(page, address, chromium):
     page.get_by_role("button", name="Audit this data").click()
     expect(page.locator("h1")).to_contain_text("queries")
     settled(page)
-    says(page, verdict(audit(data, asked).summary) + ".")
+    says(page, verdict(audit(data, asked).summary))
     fixed = audit(data, asked, policies=fair_policies(data, asked)).summary["queries"]["fair"]
     expect(page.get_by_text(f"Re-ranked exactly from the same scores, {fixed} of 6 queries")).to_be_visible()
     assert "data=upload" in page.url

@@ -39,7 +39,7 @@ def test_the_verdict_is_that_of_the_core_for_every_notion(notion):
     data = load_bundled("hiring", "gender").data
     merits = group_merits(data) if notion == "merit" else None
     asked = Fairness(delta=0.03, notion=notion, merits=merits, position_bias=PositionBias(shift=0.0, cutoff=10))
-    assert titles(app) == [verdict(audit(data, asked).summary) + "."]
+    assert titles(app) == [verdict(audit(data, asked).summary)]
     assert app.sidebar.slider(key="sidebar-delta").value == 0.03
 
 
@@ -50,7 +50,7 @@ def test_moving_delta_solves_every_query_again():
     data = load_bundled("hiring", "gender").data
     fairness = Fairness(delta=0.02)
     result = audit(data, fairness, policies=fair_policies(data, fairness))
-    assert titles(app) == [verdict(audit(data, fairness).summary) + "."]
+    assert titles(app) == [verdict(audit(data, fairness).summary)]
     said = [plain(text.value) for text in app.markdown]
     assert any(f"to {number(result.summary['utility']['dcg'])}" in text for text in said)
     assert any(text.startswith("Re-ranked exactly from the same scores, 500 of 500 queries hold") for text in said)

@@ -109,7 +109,7 @@ def test_a_chosen_model_is_the_source_of_scores_on_audit_and_policy(first_sweep)
     run = frame.loc[frame["method"] == "fultr", "run"].iloc[0]
     model = model_named_in(run)
     app = shown("audit", model=run, delta=0.03)
-    assert titles(app) == [verdict(audit(model.data, Fairness(delta=0.03)).summary) + "."]
+    assert titles(app) == [verdict(audit(model.data, Fairness(delta=0.03)).summary)]
     assert any("scores of FULTR" in plain(text.value) for text in app.sidebar.caption)
     assert shown("policy", model=run).error == []
     report = shown("report", model=run)

@@ -54,7 +54,7 @@ def test_a_good_file_is_guessed_and_audited():
     assert kept(app).data.fingerprint == direct.fingerprint
     assert app.session_state["choices"].data == kept(app).address
     audited = shown("audit", state={"uploaded": kept(app)}, data="upload")
-    assert titles(audited) == [verdict(audit(direct, Fairness(delta=0.05)).summary) + "."]
+    assert titles(audited) == [verdict(audit(direct, Fairness(delta=0.05)).summary)]
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,18 @@ from sklearn.metrics import ndcg_score
 
 from spofr_core.data import RankingDataset, load_hiring
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.evaluation import audit, repair
+from spofr_core.evaluation import SmallGroups, audit, repair
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.measures.pairwise import pairwise_disparity
 from spofr_core.policy import Policies
 from tests.evaluation.lists import dataset, random_dataset
 
+EVERY_GROUP = SmallGroups(items=0, lists=0)
+
 
 def test_one_list_by_hand():
     """b, a, a: e = 13/36, e_a = (1/3 + 1/4)/2 = 7/24, e_b = 1/2."""
-    result = audit(dataset([[0.3, 0.9, 0.5]], ["aba"], [[0, 1, 2]]), Fairness(delta=0.1))
+    result = audit(dataset([[0.3, 0.9, 0.5]], ["aba"], [[0, 1, 2]]), Fairness(delta=0.1), small=EVERY_GROUP)
     table = result.queries.set_index("group")
     mean = 13 / 36
     assert table.loc["a", "exposure"] == pytest.approx(7 / 24)
@@ -40,16 +42,21 @@ def test_one_list_by_hand():
         "total": 1,
         "applicable": 1,
         "not_applicable": 0,
+        "cannot_fail": 0,
+        "judged": 1,
         "fair": 0,
         "share": 0.0,
         "ci": summary["queries"]["ci"],
+        "small_only": 0,
     }
-    assert summary["worst"] == [{"query": "q0", "group": "b", "violation": pytest.approx(1 / 2 - mean)}]
+    worst = {"violation": 1 / 2 - mean, "exposure": 1 / 2, "mean_exposure": mean}
+    assert summary["worst"] == [{"query": "q0", "group": "b"} | {k: pytest.approx(v) for k, v in worst.items()}]
     assert summary["violation"]["max"] == pytest.approx(1 / 2 - mean)
     assert summary["groups"]["a"]["items"] == 2
     assert summary["groups"]["b"]["exposure_mean"] == pytest.approx(1 / 2)
     assert summary["exposure_ratio"] == {
         "value": pytest.approx((7 / 24) / (1 / 2)),
+        "ci": None,
         "lowest": "a",
         "highest": "b",
     }
@@ -74,11 +81,22 @@ def brute_force(data: RankingDataset, q: int, delta: float) -> dict[str, tuple[f
     return answer
 
 
+def some_order_fails(data: RankingDataset, q: int, delta: float) -> bool:
+    """Whether any order of the list's items, whatever the scores, gives a group a violation above delta."""
+    groups = data.groups[data.offsets[q] : data.offsets[q + 1]]
+    v = 1 / (1 + np.arange(1, len(groups) + 1))
+    return any(
+        abs(v[np.array(order) == g].mean() - v.mean()) > delta + 1e-9
+        for order in set(permutations(groups.tolist()))
+        for g in set(groups.tolist())
+    )
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_ties_are_the_expectation_over_all_orders(seed):
     data, delta = random_dataset(seed, longest=6), 0.06
     table = audit(data, Fairness(delta=delta)).queries
-    n_applicable = n_fair = 0
+    n_applicable = n_fair = n_judged = 0
     for q, query in enumerate(data.query_ids):
         expected = brute_force(data, q, delta)
         found = table[table["query"] == query].set_index("group")
@@ -90,12 +108,16 @@ def test_ties_are_the_expectation_over_all_orders(seed):
             assert found.loc[name, "applicable"] == (len(expected) >= 2)
         if len(expected) >= 2:
             n_applicable += 1
-            n_fair += all(fair for *_, fair in expected.values())
+            if some_order_fails(data, q, delta):
+                n_judged += 1
+                n_fair += all(fair for *_, fair in expected.values())
     summary = audit(data, Fairness(delta=delta)).summary
     assert summary["queries"]["applicable"] == n_applicable
     assert summary["queries"]["fair"] == n_fair
-    assert summary["queries"]["share"] == pytest.approx(n_fair / n_applicable)
-    assert 0 < n_fair < n_applicable < summary["queries"]["total"]
+    assert summary["queries"]["judged"] == n_judged
+    assert summary["queries"]["cannot_fail"] == n_applicable - n_judged
+    assert summary["queries"]["share"] == pytest.approx(n_fair / n_judged)
+    assert 0 < n_fair < n_judged <= n_applicable < summary["queries"]["total"]
 
 
 @pytest.mark.parametrize("cutoff", [1, 3, 10])
@@ -112,8 +134,8 @@ def test_ndcg_against_scikit_learn(cutoff):
 
 
 def test_summary_is_json_with_the_published_keys():
-    summary = json.loads(audit(random_dataset(3), Fairness(delta=0.05)).to_json())
-    assert summary["schema"] == 1
+    summary = json.loads(audit(random_dataset(3), Fairness(delta=0.05), small=EVERY_GROUP).to_json())
+    assert summary["schema"] == 2
     assert {"delta", "notion", "queries", "violation", "worst", "groups", "utility"} <= set(summary)
     assert set(summary["queries"]) >= {"total", "applicable", "fair", "share", "ci"}
     assert set(summary["violation"]) >= {"mean", "max", "signed_mean", "quantiles"}
@@ -123,7 +145,7 @@ def test_summary_is_json_with_the_published_keys():
 
 
 def test_aggregates_from_the_per_query_table():
-    result = audit(random_dataset(5), Fairness(delta=0.05))
+    result = audit(random_dataset(5), Fairness(delta=0.05), small=EVERY_GROUP)
     frame = result.queries[result.queries["applicable"]]
     worst = frame.assign(size=frame["violation"].abs()).groupby("query")["size"].max()
     violation = result.summary["violation"]
@@ -137,14 +159,16 @@ def test_aggregates_from_the_per_query_table():
     assert violation["signed_mean"] == pytest.approx(signed[violation["signed_group"]])
     items = result.queries.groupby("group")["n"].sum()
     assert {n: g["items"] for n, g in result.summary["groups"].items()} == items.to_dict()
-    weighted = (result.queries["n"] * result.queries["exposure"]).groupby(result.queries["group"]).sum() / items
+    compared = frame.groupby("group")["n"].sum()
+    weighted = (frame["n"] * frame["exposure"]).groupby(frame["group"]).sum() / compared
     for name, group in result.summary["groups"].items():
+        assert group["compared"] == compared[name]
         assert group["exposure_mean"] == pytest.approx(weighted[name])
 
 
 def test_opposite_signs_cancel_in_the_signed_mean_only():
     data = dataset([[2, 1], [1, 2]], ["ab", "ab"])
-    violation = audit(data, Fairness(delta=0.0)).summary["violation"]
+    violation = audit(data, Fairness(delta=0.0), small=EVERY_GROUP).summary["violation"]
     assert violation["signed_mean"] == pytest.approx(0.0, abs=1e-15)
     assert violation["mean"] == pytest.approx(1 / 12)
 
@@ -152,12 +176,18 @@ def test_opposite_signs_cancel_in_the_signed_mean_only():
 def test_fair_share_is_every_step():
     result = audit(random_dataset(7), Fairness(delta=0.05))
     steps = result.fair_share()
-    assert steps["share"].iloc[-1] == 1.0
+    assert steps["judged"].iloc[-1] == 0
+    assert np.isnan(steps["share"].iloc[-1])
     for delta in [*steps["delta"], 0.0, 0.031, 0.5]:
-        recount = audit(random_dataset(7), Fairness(delta=delta)).summary["queries"]["share"]
-        assert result.share_at(np.array([delta]))[0] == pytest.approx(recount)
+        queries = audit(random_dataset(7), Fairness(delta=delta)).summary["queries"]
+        recount = np.nan if queries["share"] is None else queries["share"]
+        assert result.share_at(np.array([delta]))[0] == pytest.approx(recount, nan_ok=True)
         before = steps[steps["delta"] <= delta + 1e-9]
-        assert (before["share"].iloc[-1] if len(before) else 0.0) == pytest.approx(recount)
+        assert (before["share"].iloc[-1] if len(before) else 0.0) == pytest.approx(recount, nan_ok=True)
+        if len(before):
+            row = before.iloc[-1]
+            assert (row["fair"], row["judged"]) == (queries["fair"], queries["judged"])
+            assert [row["lower"], row["upper"]] == pytest.approx(queries["ci"] or [np.nan] * 2, nan_ok=True)
 
 
 def test_single_group_lists_are_counted_not_judged():
@@ -284,5 +314,5 @@ def test_reports_make_their_folder(tmp_path) -> None:
     result = audit(load_hiring()[:3], Fairness(delta=0.05))
     result.to_json(tmp_path / "a" / "audit.json")
     result.to_html(tmp_path / "b" / "audit.html")
-    assert json.loads((tmp_path / "a" / "audit.json").read_text())["schema"] == 1
+    assert json.loads((tmp_path / "a" / "audit.json").read_text())["schema"] == 2
     assert (tmp_path / "b" / "audit.html").read_text().startswith("<!doctype html>")

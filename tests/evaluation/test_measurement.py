@@ -72,7 +72,7 @@ def test_a_measurement_holds_no_delta(monkeypatch):
 def test_judging_draws_no_interval_again(monkeypatch):
     measurement = measure_exposure(load_hiring(), Fairness(delta=0.05))
     known = measurement.summary
-    monkeypatch.setattr(intervals, "_resampled_means", None)
+    monkeypatch.setattr(intervals, "_resampled_sums", None)
     for delta in (0.0, 0.1):
         assert measurement.judge(delta).summary["violation"] is known["violation"]
 

@@ -63,7 +63,7 @@ def test_the_report_says_what_the_summary_says():
     given = Provenance(source="lists.csv", fingerprint="ab" * 32, command="spofr audit lists.csv", python="audit(data)")
     page = read(audit_html(result, provenance=given))
     summary = result.summary
-    assert verdict(summary) + "." in page.text
+    assert verdict(summary) in page.text
     for said in (
         summary["definition"],
         summary["formula"],
@@ -113,7 +113,7 @@ def vars_of(data):
 def test_small_audits_have_a_report_too(data):
     result = audit(data, Fairness(delta=0.1))
     page = read(audit_html(result))
-    assert verdict(result.summary) + "." in page.text
+    assert verdict(result.summary) in page.text
 
 
 def test_infeasible_queries_are_listed_with_the_delta_that_would_do():
@@ -133,9 +133,9 @@ def test_delta_per_group_is_named_in_the_report():
 
 def test_the_share_chart_marks_the_exact_share_even_of_a_thinned_curve():
     many = steps(np.linspace(0, 1, 5000), np.arange(1, 5001) / 5000)
-    assert "delta 0.5: 50.0 %" in share_chart(share_steps(many, 1.0), mark_at(many, 0.5))
+    assert "delta = 0.5: 50.0 %" in share_chart(share_steps(many, 1.0), mark_at(many, 0.5))
     one = steps(np.array([0.2]), np.array([1.0]))
-    assert "delta 0.1: 0.0 %" in share_chart(share_steps(one, 1.0), mark_at(one, 0.1))
+    assert "delta = 0.1: 0.0 %" in share_chart(share_steps(one, 1.0), mark_at(one, 0.1))
 
 
 def steps(deltas, shares):
@@ -143,7 +143,7 @@ def steps(deltas, shares):
 
 
 def test_bars_are_as_long_as_their_values():
-    groups = {name: {"items": 10, "exposure_mean": mean} for name, mean in (("a", 0.1), ("b", 0.2))}
+    groups = {name: {"compared": 10, "exposure_mean": mean} for name, mean in (("a", 0.1), ("b", 0.2))}
     page = read(exposure_chart(exposure_bars({"groups": groups}), overall_exposure({"groups": groups})))
     widths = [float(attrs["width"]) for tag, attrs in page.tags if tag == "rect"]
     assert widths[1] == pytest.approx(2 * widths[0], abs=0.2)

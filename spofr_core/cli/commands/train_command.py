@@ -49,7 +49,7 @@ def train_command(
         typer.echo(f"note: {note}")
     model = resolve_model(store.folder(config.run)).estimator
     summary = audit(test, model.fairness, policies=model.policies(test, on_infeasible="relax")).summary
-    typer.echo(f"Test: {verdict(summary)}; DCG {summary['utility']['dcg']:.4f}.")
+    typer.echo(f"Test: {verdict(summary)} DCG {summary['utility']['dcg']:.4f}.")
     alone = out is not None and sum(record.status == "done" for record in store.records()) == 1
     name = config.run if out is None else out if alone else store.folder(config.run)
     typer.echo(f"Run {config.run} is in {root}; audit it with: spofr audit --model {name}")
