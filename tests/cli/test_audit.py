@@ -13,10 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from spofr_core.cli import app
-from spofr_core.data import load_hiring
+from spofr_core.data import load_hiring, read_dataset
 from spofr_core.errors import SpofrError
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
+from spofr_core.reporting import verdict, verdict_details
 
 HIRING = Path(__file__).resolve().parents[2] / "sample_data" / "hiring.csv"
 
@@ -36,7 +37,10 @@ def test_json_on_stdout_is_the_summary_and_nothing_else():
 
 def test_text_says_the_verdict_and_the_groups():
     result = run("audit", str(HIRING), "--delta", "0.05", "--group", "region")
-    assert "hold delta = 0.05" in result.stdout
+    expected = audit(read_dataset(HIRING, group="region"), Fairness(delta=0.05)).summary
+    assert result.stdout.splitlines()[0] == verdict(expected)
+    assert result.stdout.splitlines()[1 : 1 + len(verdict_details(expected))] == verdict_details(expected)
+    assert "of 500 judged queries hold delta = 0.05" in result.stdout
     assert {"north", "south", "east", "west"} <= set(result.stdout.split())
 
 
@@ -46,7 +50,7 @@ def test_files_are_written(tmp_path):
     assert result.exit_code == 0
     assert html.read_text("utf-8").startswith("<!")
     assert len(pd.read_csv(csv)) == 1000
-    assert json.loads(js.read_text("utf-8"))["schema"] == 1
+    assert json.loads(js.read_text("utf-8"))["schema"] == 2
 
 
 def test_exit_code_for_pipelines():

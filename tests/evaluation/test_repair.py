@@ -25,7 +25,7 @@ def test_python_and_shell_agree(command, tmp_path):
 
 
 def test_the_page_agrees():
-    rows = repair(load_hiring(), Fairness(delta=0.05), on_infeasible="relax").table
+    rows = repair(load_hiring(), Fairness(delta=0.1, unit="share"), on_infeasible="relax").table
     tables = [table.value for table in shown("audit").dataframe if "repaired" in table.value.columns]
     texts = [
         percent(v) if unit == "share" else number(v, 4) for v, unit in zip(rows["after"], rows["unit"], strict=True)

@@ -30,6 +30,8 @@ def audit_command(
     csv: Annotated[Path | None, typer.Option(help="Write the table query x group.")] = None,
     cutoff: Annotated[int, typer.Option(help="Depth of nDCG.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    small_items: Annotated[int, typer.Option(help="Groups with fewer items are listed, but write no headline.")] = 30,
+    small_lists: Annotated[int, typer.Option(help="Groups in fewer lists than this are small too.")] = 10,
     model: ModelOption = None,
     fail_on_violation: Annotated[
         bool, typer.Option("--fail-on-violation", help="Exit with 1 when a query breaks delta.")
@@ -38,8 +40,10 @@ def audit_command(
     scheduler: SchedulerOption = None,
 ) -> None:
     """Who gets the exposure, and which queries break delta."""
-    from spofr_core.evaluation import audit, audit_folder
-    from spofr_core.reporting import Provenance, audit_html, verdict
+    from spofr_core.evaluation import SmallGroups, audit, audit_folder
+    from spofr_core.reporting import Provenance, audit_html, verdict, verdict_details
+
+    how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": SmallGroups(items=small_items, lists=small_lists)}
 
     data = None
     folder = source.folder if model is None else None
@@ -50,18 +54,17 @@ def audit_command(
                 folder,
                 fairness,
                 mapping=source.mapping(),
-                cutoff=cutoff,
-                seed=seed,
                 min_parts=many,
                 map_parts=map_parts,
+                **how,
             )
     else:
         refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
         if model is not None:
-            result, data = _audit_model(model, source, ask, cutoff, seed)
+            result, data = _audit_model(model, source, ask, how)
         else:
             data = source.read()
-            result = audit(data, ask.build(source, data), cutoff=cutoff, seed=seed)
+            result = audit(data, ask.build(source, data), **how)
     if html is not None:
         named = source.source if model is None else f"model {model}"
         fingerprint = None if data is None else data.fingerprint
@@ -71,7 +74,8 @@ def audit_command(
         result.to_csv(csv)
     emit_json(result.summary, json_)
     if json_ != "-":
-        typer.echo(verdict(result.summary))
+        for sentence in (verdict(result.summary), *verdict_details(result.summary)):
+            typer.echo(sentence)
         _print_groups(result.summary)
         _print_measures(result.summary)
         for note in result.summary["notes"]:
@@ -81,7 +85,7 @@ def audit_command(
 
 
 def _audit_model(
-    model: str, source: DataOptions, ask: FairnessOptions, cutoff: int, seed: int
+    model: str, source: DataOptions, ask: FairnessOptions, how: dict[str, Any]
 ) -> tuple[AuditResult, RankingDataset]:
     """Audit a model's policies: at another delta the programme is solved anew, a penalty method stays as it is."""
     from spofr_core.evaluation import audit
@@ -90,17 +94,30 @@ def _audit_model(
     trained, data = model_and_data(model, source)
     fairness = ask.of_model(trained.fairness)
     asked = fairness if isinstance(trained, ProgrammeEstimator) else None
-    return audit(data, fairness, policies=trained.policies(data, asked), cutoff=cutoff, seed=seed), data
+    return audit(data, fairness, policies=trained.policies(data, asked), **how), data
 
 
 def _print_groups(summary: dict[str, Any]) -> None:
-    width = max((len(name) for name in summary["groups"]), default=5)
-    typer.echo(f"{'group':{width}}  {'items':>9}  {'lists':>8}  exposure  violation")
-    for name, group in summary["groups"].items():
-        exposure, violation = group["exposure_mean"], group["violation_mean"]
-        cells = ("-" if exposure is None else f"{exposure:.4f}", "-" if violation is None else f"{violation:+.4f}")
-        small = "  (few items: read with care)" if group["small"] else ""
-        typer.echo(f"{name:{width}}  {group['items']:>9,}  {group['queries']:>8,}  {cells[0]:>8}  {cells[1]:>9}{small}")
+    from spofr_core.reporting import interval, number, violation_text
+
+    unit, head = summary["unit"], ("group", "items", "lists", "exposure", "95 % CI", "violation", "95 % CI")
+    rows = [
+        (
+            name,
+            f"{group['items']:,}",
+            f"{group['queries']:,}",
+            number(group["exposure_mean"]),
+            interval(group["exposure_ci"]),
+            violation_text(group["violation_mean"], unit),
+            interval(group["violation_ci"], unit),
+        )
+        for name, group in summary["groups"].items()
+    ]
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    marks = ("  (small: not in the headline)" if group["small"] else "" for group in summary["groups"].values())
+    for row, mark in zip((head, *rows), ("", *marks), strict=True):
+        cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
+        typer.echo("  ".join([f"{row[0]:{widths[0]}}", *cells]) + mark)
 
 
 def _print_measures(summary: dict[str, Any]) -> None:
