@@ -7,10 +7,11 @@ import numpy as np
 from spofr_core.data import RankingDataset
 from spofr_core.evaluation import audit, repair
 from spofr_core.fairness import Fairness
+from spofr_core.policy import verify
 
 
 def compile_kernels() -> None:
-    """Run an audit and a repair of a handful of items with two and with three groups."""
+    """Run an audit, a repair and its verification on a handful of items with two and with three groups."""
     for names in (("a", "b"), ("a", "b", "c")):
         n = 2 * len(names)
         data = RankingDataset(
@@ -23,7 +24,8 @@ def compile_kernels() -> None:
             score=np.arange(n, dtype=np.float64),
         )
         audit(data, Fairness(delta=0.0, notion="merit", merits=dict.fromkeys(names, 1.0))).to_json()
-        repair(data, Fairness(delta=0.0)).policies[0].certificate  # noqa: B018 (computed when asked for)
+        certificate = repair(data, Fairness(delta=0.0)).policies[0].certificate
+        verify(certificate, np.arange(n), np.arange(n) % len(names), Fairness(delta=0.0), group_names=names)
 
 
 if __name__ == "__main__":

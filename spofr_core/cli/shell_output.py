@@ -32,11 +32,13 @@ def emit_json(content: Any, target: str | None) -> None:
 
 
 def print_ratios(measured: dict[str, Any], json_: str | None) -> None:
-    """What a benchmark measured: all of it as JSON, its ratios as lines."""
+    """What a benchmark measured: all of it as JSON, its ratios as lines, with the limit of those that have one."""
     emit_json(measured, json_)
+    limits = measured.get("limits", {})
     if json_ != "-":
         for name, ratio in measured["ratios"].items():
-            typer.echo(f"{name:36} {ratio:10.3g}")
+            limit = f"  (at most {limits[name]:g})" if name in limits else ""
+            typer.echo(f"{name:36} {ratio:10.3g}{limit}")
 
 
 def run_table(frame: pd.DataFrame) -> str:

@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from spofr_core.errors import SpofrError
 from spofr_core.experiments.bench.timing import interleaved, peak_memory
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.policy import fair_policies
+from spofr_core.policy import fair_policies, verify
 from spofr_core.policy.programme import PreparedLists, prepare
 from spofr_core.policy.solvers.exact import Workspace
 from spofr_core.policy.solvers.glop import GlopModel
@@ -46,6 +46,10 @@ GLOP_CASES = (
     Case(500, 2, 20, 3, 3000, 9000),
 )
 LONG_CASES = (Case(1000, 2, 10, 0, 50, 50), Case(1000, 5, 2, 0, 1, 1))
+VERIFIED = 5_000
+"""Items of the list whose verification is timed."""
+VERIFY_LIMIT = 1.0
+"""It may take as long as one assignment problem of 1,000 items."""
 
 
 def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict[str, Any]:
@@ -61,10 +65,13 @@ def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict
         cases = GLOP_CASES[:4] if quick else GLOP_CASES
         against_glop = [_against_glop(case, rounds, seed) for case in cases]
         against_assignment = [] if quick else [_against_assignment(case, rounds, seed) for case in LONG_CASES]
+        verification = [] if quick else [_verification(groups, rounds, seed) for groups in (2, 5)]
     finally:
         numba.set_num_threads(threads)
     ratios = {f"n={row['n']} G={row['groups']} x GLOP hot": row["ratio_end_to_end"] for row in against_glop}
     ratios |= {f"n={row['n']} G={row['groups']} x assignment": row["ratio"] for row in against_assignment}
+    verified = {f"verify n={row['n']} G={row['groups']} / assignment": row["ratio"] for row in verification}
+    ratios |= verified
     scaling = _two_threads(rounds, seed) if threads > 1 else None
     if scaling is not None:
         ratios["two threads x one"] = scaling["ratio"]
@@ -74,10 +81,12 @@ def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict
         "delta": 0.0,
         "against_glop": against_glop,
         "against_assignment": against_assignment,
+        "verification": verification,
         "threads": scaling,
         "sweep": _sweep(rounds, seed),
         "memory": {"lists": 100_000, "peak_rise_bytes": peak_memory(solve_many, 100_000, warmup=_compile)},
         "ratios": ratios,
+        "limits": dict.fromkeys(verified, VERIFY_LIMIT),
     }
 
 
@@ -195,6 +204,36 @@ def _against_assignment(case: Case, rounds: int, seed: int) -> dict[str, Any]:
         "ratio": seconds["assignment"] / per_list,
         "at_least": case.least,
         "held": seconds["assignment"] / per_list >= case.least,
+    }
+
+
+def _verification(groups: int, rounds: int, seed: int) -> dict[str, Any]:
+    """A long list verified, certificate and all, beside one assignment problem of a much shorter one."""
+    lists, scores = make_lists(VERIFIED, groups, 1, seed)
+    policies = fair_policies(scores, lists.codes, lists.offsets, lists.fairness, group_names=lists.group_names)
+    certificate = policies[0].certificate
+    shorter, their_scores = make_lists(LONG_CASES[0].n, groups, 1, seed)
+    cost = np.outer(their_scores, shorter.w)
+
+    def verified() -> None:
+        found = verify(certificate, scores, lists.codes, lists.fairness, group_names=lists.group_names)
+        if not found.ok:
+            raise SpofrError(f"The benchmark's own certificate was refused: {found.reasons}")
+
+    seconds = interleaved(
+        {"verify": verified, "assignment": lambda: linear_sum_assignment(cost, maximize=True)},
+        rounds=max(rounds // 2, 3),
+    )
+    ratio = seconds["verify"] / seconds["assignment"]
+    return {
+        "n": VERIFIED,
+        "groups": groups,
+        "verify_us": 1e6 * seconds["verify"],
+        "assignment_n": len(their_scores),
+        "assignment_us": 1e6 * seconds["assignment"],
+        "ratio": ratio,
+        "at_most": VERIFY_LIMIT,
+        "held": ratio <= VERIFY_LIMIT,
     }
 
 

@@ -27,7 +27,7 @@ def verify_file(
     """Verify a table of policies (.parquet, .csv) or certificates (.jsonl) against the lists of `data`.
 
     A table holds no multipliers, so for a bound on the utility some are computed here. Nothing is trusted by that: any
-    multipliers give a true bound, and the bound itself comes from an assignment problem per query.
+    multipliers give a true bound, and the bound itself comes from potentials of its own per query.
 
     Parameters
     ----------

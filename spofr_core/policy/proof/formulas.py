@@ -1,7 +1,7 @@
 """One list checked from first principles: the lottery, the notion's own formula, and a bound on the optimum.
 
 Nothing here uses a solver of the programme or what it wrote out: exposures come from the rankings, conditions from the
-definitions of the notions, and the dual bound from one assignment problem.
+definitions of the notions, and the dual bound from potentials of items and positions.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from spofr_core.fairness import Fairness
 from spofr_core.policy.programme import LinearConstraint
+from spofr_core.policy.proof.potentials import largest_lagrangian
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -66,8 +67,8 @@ def conditions(case: ListCase, fairness: Fairness) -> dict[str, Condition]:
         return {}
     mean = float(case.v.sum()) / n
     merits = fairness.merits or {}
-    mean_merit = sum(float(merits.get(str(name), 0.0)) for name in case.groups) / n
     sizes = {name: int(case.members(name).sum()) for name in names}
+    mean_merit = sum(float(merits.get(name, 0.0)) * size for name, size in sizes.items()) / n
     asked = {}
     for name in names:
         delta = fairness.delta[name] if isinstance(fairness.delta, dict) else fairness.delta
@@ -135,22 +136,28 @@ def dual_bound(
 
     For a feasible Pi and any lambda, utility(Pi) <= utility(Pi) + sum over g of lambda_g (E_g - b_g), with b_g the
     lower bound where lambda_g > 0 and the upper one where lambda_g < 0. The right side is linear in Pi, so its largest
-    value over all doubly stochastic matrices is that of one assignment problem. Infinite where a multiplier has no
-    bound to stand on.
+    value over all doubly stochastic matrices is that of a ranking: bounded by potentials, or, with constraints of
+    one's own, found by an assignment problem. Infinite where a multiplier has no bound to stand on.
     """
-    from scipy.optimize import linear_sum_assignment  # slow to import, and needed by proofs only
-
+    names = case.names
     least = float(case.scores.min())
-    gain = np.outer(case.scores - least, case.w)
-    cost = 0.0
-    for name, multiplier in multipliers.items():
-        members = case.members(name)
-        gain[members] += multiplier * case.v
-        cost += _cost(multiplier, *bounds.get(name, (-np.inf, np.inf)), float(members.sum()))
-    for constraint, multiplier in zip(case.constraints, constraint_multipliers, strict=True):
-        gain += multiplier * constraint.matrix
-        cost += _cost(multiplier, constraint.lower, constraint.upper, 1.0)
-    best = float(gain[linear_sum_assignment(gain, maximize=True)].sum())
+    scores, per_group = case.scores - least, np.array([multipliers[name] for name in names], dtype=np.float64)
+    codes = np.searchsorted(names, case.groups)
+    sizes = np.bincount(codes, minlength=len(names)).tolist()
+    cost = sum(
+        _cost(multipliers[name], *bounds.get(name, (-np.inf, np.inf)), float(size))
+        for name, size in zip(names, sizes, strict=True)
+    )
+    if case.constraints:
+        from scipy.optimize import linear_sum_assignment  # slow to import, and hardly ever needed
+
+        gain = np.outer(scores, case.w) + np.outer(per_group[codes], case.v)
+        for constraint, multiplier in zip(case.constraints, constraint_multipliers, strict=True):
+            gain += multiplier * constraint.matrix
+            cost += _cost(multiplier, constraint.lower, constraint.upper, 1.0)
+        best = float(gain[linear_sum_assignment(gain, maximize=True)].sum())
+    else:
+        best = largest_lagrangian(scores, codes, per_group, case.v, case.w)
     return best - cost + least * float(case.w.sum())
 
 
@@ -164,30 +171,35 @@ def _cost(multiplier: float, lower: float, upper: float, size: float) -> float:
 def smallest_feasible_delta(case: ListCase, asked: Mapping[str, Condition]) -> float:
     """min d such that some policy has abs(scale_g e_g - target_g) <= d for every group.
 
-    A small linear programme over x[g, j] = how much of position j group g takes: sum over g of x[g, j] = 1, sum over j
-    = n_g. Exposures and merits are brought to the unit scale first, since the tolerances of HiGHS are absolute.
+    Any set S of groups, n_S items in all, gets at least the sum of the n_S smallest and at most that of the n_S largest
+    exposures, and all totals within these limits can be had (Edmonds: the base polytope of a polymatroid). So d is the
+    largest that any S needs. It is raised to what the set that misses most needs, until none misses (Dinkelbach). A
+    group whose scale is 0 is off by its target, whatever the policy.
     """
-    from scipy.optimize import linprog
+    smallest = max((abs(c.target) for c in asked.values() if c.scale <= 0), default=0.0)
+    movable = [(int(case.members(name).sum()), c) for name, c in asked.items() if c.scale > 0]
+    sizes = [size for size, _ in movable]
+    moves = np.array([size / c.scale for size, c in movable])
+    claims = np.array([c.target for _, c in movable]) * moves
+    exposures = np.sort(case.v)
+    least, most = (np.concatenate([[0.0], np.cumsum(values)]) for values in (exposures, exposures[::-1]))
+    rounding = 4.0 * float(np.finfo(float).eps) * len(case.v) * float(np.abs(most).max() + np.abs(claims).sum())
+    while True:
+        sides = ((claims - smallest * moves, -most), (-claims - smallest * moves, least))
+        missing, move = max(_worst_set(sizes, amounts, moves, limits) for amounts, limits in sides)
+        if not missing > rounding:
+            return smallest
+        smallest += missing / move
 
-    names, n = list(asked), len(case.v)
-    sizes = np.array([int(case.members(name).sum()) for name in names])
-    cells = len(names) * n
-    by_group = np.kron(np.eye(len(names)), np.ones(n))
-    by_position = np.kron(np.ones(len(names)), np.eye(n))
-    equal = np.hstack([np.vstack([by_group, by_position]), np.zeros((len(names) + n, 1))])
-    scales = np.array([asked[name].scale for name in names])
-    unit = float(case.v.max() * scales.max()) or 1.0
-    targets = np.array([asked[name].target for name in names]) / unit
-    mean = np.kron(np.diag(scales / sizes), case.v) / unit
-    limits = np.vstack([np.hstack([mean, -np.ones((len(names), 1))]), np.hstack([-mean, -np.ones((len(names), 1))])])
-    found = linprog(
-        np.concatenate([np.zeros(cells), [1.0]]),
-        A_ub=limits,
-        b_ub=np.concatenate([targets, -targets]),
-        A_eq=equal,
-        b_eq=np.concatenate([sizes, np.ones(n)]),
-        bounds=(0, None),
-        method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    return np.inf if found.x is None else unit * float(found.x[-1])
+
+def _worst_set(sizes: list[int], amounts: FloatArray, moves: FloatArray, limits: FloatArray) -> tuple[float, float]:
+    """Largest (sum of a set's amounts) + limits[items of the set], and the sum of that set's moves."""
+    best, moved = np.full(len(limits), -np.inf), np.zeros(len(limits))
+    best[0] = 0.0
+    for size, amount, move in zip(sizes, amounts.tolist(), moves.tolist(), strict=True):
+        more = best[:-size] + amount > best[size:]
+        moved[size:] = np.where(more, moved[:-size] + move, moved[size:])
+        best[size:] = np.where(more, best[:-size] + amount, best[size:])
+    total = best + limits
+    k = int(np.argmax(total))
+    return float(total[k]), float(moved[k])

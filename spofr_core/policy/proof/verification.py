@@ -106,7 +106,7 @@ def verify(
     """Check policies or certificates against scores, groups and the fairness asked for.
 
     For each list: the lottery is one; delta is held by the exposures that its rankings give; with multipliers, the
-    utility is within the gap of a dual bound computed from one assignment problem; and every number of a certificate
+    utility is within the gap of a dual bound computed here from those; and every number of a certificate
     is the one found here.
 
     Parameters
