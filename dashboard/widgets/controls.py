@@ -1,4 +1,4 @@
-"""What stands beside every page: delta and what it means, the jobs of the visitor."""
+"""What stands beside every page: delta and what it means, the words, the jobs of the visitor."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dashboard.session.visitor import remember_visitor
 from dashboard.widgets.elements import explain_errors
 from dashboard.widgets.job_tray import tray
 from dashboard.widgets.sidebar import settle, sidebar
+from dashboard.widgets.words_used import words_used
 
 
 @explain_errors
@@ -18,5 +19,6 @@ def controls() -> None:
     settle(source)
     sidebar(source)
     with st.sidebar:
+        words_used()
         tray()
         remember_visitor()

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         share_steps,
         violations_by_group,
     )
+    from spofr_core.reporting.glossary import TERMS, Term, WorkedList, meaning
     from spofr_core.reporting.page_templates import page_from
     from spofr_core.reporting.pictures import write_images
     from spofr_core.reporting.policy_frames import by_score, policy_bounds_rows, position_frame, sampled_frame
@@ -92,6 +93,7 @@ _HOME = {
         "share_steps",
         "violations_by_group",
     ),
+    "glossary": ("TERMS", "Term", "WorkedList", "meaning"),
     "page_templates": ("page_from",),
     "pictures": ("write_images",),
     "policy_frames": ("by_score", "policy_bounds_rows", "position_frame", "sampled_frame"),
@@ -120,6 +122,7 @@ __all__ = [
     "MOST_GROUPS",
     "MOST_STEPS",
     "SECTIONS",
+    "TERMS",
     "Audited",
     "Content",
     "GroupRow",
@@ -130,8 +133,10 @@ __all__ = [
     "Report",
     "Section",
     "Table",
+    "Term",
     "Variant",
     "Variants",
+    "WorkedList",
     "achieved_figure",
     "achieved_traces",
     "audit_html",
@@ -162,6 +167,7 @@ __all__ = [
     "listed",
     "mark_at",
     "matched",
+    "meaning",
     "method_style",
     "method_title",
     "name_text",

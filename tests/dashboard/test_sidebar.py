@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from dashboard.session.remembered import fairness_of, measured
 from dashboard.session.sources import load_bundled
 from dashboard.widgets.sidebar import DeltaScale
-from tests.dashboard.apps import rerun, shown
+from spofr_core.reporting import TERMS
+from tests.dashboard.apps import plain, rerun, shown
 
 
 def chosen(app):
@@ -84,3 +85,13 @@ def test_a_scale_reaches_the_largest_delta_and_reads_back(largest, unit, delta):
     assert scale.delta(scale.end) >= largest - 1e-9
     assert 90 <= scale.end / scale.step <= 1001
     assert scale.delta(scale.shown(delta)) == pytest.approx(delta, abs=1e-11)
+
+
+def test_the_words_are_explained_on_every_page_by_one_button():
+    app = shown("report")
+    app.sidebar.button(key="words-used").click()
+    rerun(app)
+    said = " ".join(plain(text.value) for text in app.markdown)
+    for term in TERMS:
+        assert f"**{term.name}**" in said
+    assert "The men get 19 % too much and the women get 28 % too little." in said
