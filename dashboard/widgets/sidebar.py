@@ -13,7 +13,7 @@ from dashboard.session.remembered import fairness_of, measured
 from dashboard.session.sources import MODEL, Loaded
 from spofr_core.evaluation import carried_delta
 from spofr_core.fairness import NOTIONS, Unit
-from spofr_core.reporting import number
+from spofr_core.reporting import violation_text
 
 UNITS: dict[Unit, str] = {"share": "a share of the list's mean exposure", "absolute": "absolute, as in the paper"}
 """Every unit of delta, in words."""
@@ -43,9 +43,7 @@ def sidebar(loaded: Loaded) -> None:
         delta_control(loaded, "sidebar-delta")
         _unit(loaded)
         asked = fairness_of(choices(), loaded.data)
-        low, high = (
-            f"{number(end)}" if asked.unit == "absolute" else f"{number(100 * end)} %" for end in delta_range(loaded)
-        )
+        low, high = (violation_text(end, asked.unit) for end in delta_range(loaded))
         st.caption(
             f"{markdown(asked.definition)}\n\n$${asked.latex}$$\n\n"
             f"For this data, {low} asks for everything and from {high} on nothing is forbidden."

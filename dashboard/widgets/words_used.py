@@ -22,8 +22,5 @@ def _glossary() -> None:
     st.table(worked.frame().style.format({"score": "{:g}", "exposure": "{:.3f}"}).hide(axis="index"))
     with st.spinner("Working the example out"):
         solver().join()
-        lines = [
-            f"- **{term.name}**: {markdown(term.meaning, 400)} *{markdown(term.example(worked), 400)}*"
-            for term in TERMS
-        ]
+        worked_out = [(term.name, markdown(term.meaning, 400), markdown(term.example(worked), 400)) for term in TERMS]
     st.markdown("\n".join(f"- **{name}**: {meant} *{example}*" for name, meant, example in worked_out))
