@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spofr_core.fairness import TOLERANCE
 from spofr_core.reporting.palette import GroupStyle, group_styles
-from spofr_core.reporting.words import delta_text, name_text, number, percent
+from spofr_core.reporting.words import delta_text, number, percent, shortened
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -89,16 +89,9 @@ def groups_left_out(summary: Mapping[str, Any]) -> str:
 
 def group_labels(names: Sequence[str]) -> list[str]:
     """Each group as an axis names it, plain text; equal short forms are told apart by their place."""
-    labels = [_shortened(name) for name in names]
+    labels = [shortened(name, LONGEST_LABEL) for name in names]
     repeated = {label for label in labels if labels.count(label) > 1}
     return [f"{label} ({place})" if label in repeated else label for place, label in enumerate(labels, start=1)]
-
-
-def _shortened(name: str) -> str:
-    """A name without its middle where it is long: names of one kind begin alike, and differ at their end."""
-    text = name_text(name, len(name))
-    head = LONGEST_LABEL // 3
-    return text if len(text) <= LONGEST_LABEL else f"{text[:head]}…{text[head + 1 - LONGEST_LABEL :]}"
 
 
 @dataclass(frozen=True)

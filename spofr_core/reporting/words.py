@@ -10,8 +10,10 @@ from spofr_core.fairness import NOTIONS
 
 LONGEST_NAME = 60
 """Names from the data are cut after this many characters when they stand in a sentence."""
+LONGEST_GROUP = 40
+"""Names of groups are shortened to this many, since a sentence may have two of them."""
 MOST_NAMED = 3
-"""More groups than this are counted in a sentence, not named."""
+"""More groups than this are counted in a sentence, and a name of more words than this stands in quotes."""
 NEARLY_EQUAL = 0.995
 """Exposures whose ratio is above this differ by less than a whole per cent would say."""
 
@@ -44,12 +46,14 @@ def verdict_details(summary: Mapping[str, Any]) -> list[str]:
     """What stands beneath the headline: how many were judged, how sure it is, and the worst case with its direction."""
     found = []
     queries, ratio, unit = summary["queries"], summary["exposure_ratio"], summary["unit"]
-    if queries["judged"]:
+    if queries["judged"] == 1:
+        found.append("A single query was judged: it says nothing about others.")
+    elif queries["judged"]:
         low, high = queries["ci"]
-        held = f"{queries['fair']:,} of {counted(queries['judged'], 'judged query', 'judged queries')}"
+        few = " So few queries make rough intervals." if queries["judged"] < summary["small_groups"]["lists"] else ""
         found.append(
-            f"{held} {'holds' if queries['judged'] == 1 else 'hold'} {delta_text(summary['delta'], unit)}: "
-            f"{percent(queries['share'])} (95 % CI {100 * low:.1f} to {100 * high:.1f})."
+            f"{queries['fair']:,} of {queries['judged']:,} judged queries hold {delta_text(summary['delta'], unit)}: "
+            f"{percent(queries['share'])} (95 % CI {100 * low:.1f} to {100 * high:.1f}).{few}"
         )
     if queries["small_only"]:
         found.append(_small_only(summary))
@@ -61,7 +65,7 @@ def verdict_details(summary: Mapping[str, Any]) -> list[str]:
     if ratio is not None and ratio["value"] is not None:
         sure = "" if ratio["ci"] is None else f" (95 % CI {interval(ratio['ci'])})"
         means = [
-            f"{named(name)} {number(summary['groups'][name]['exposure_mean'])}"
+            f"{number(summary['groups'][name]['exposure_mean'])} for {named(name)}"
             for name in (ratio["lowest"], ratio["highest"])
         ]
         found.append(f"Mean exposure per item: {', '.join(means)}, a ratio of {number(ratio['value'])}{sure}.")
@@ -115,8 +119,10 @@ def _tolerance_sentence(summary: Mapping[str, Any]) -> str:
     everybody_small = all(group["small"] for group in summary["groups"].values())
     excused = 0 if everybody_small else queries["small_only"]
     exceeding = judged - queries["fair"] - excused
-    all_of_them = "the only query" if judged == 1 else f"all {judged:,} queries"
+    all_of_them = "the judged query" if judged == 1 else f"all {judged:,} queries"
     what = _DIFFERENCE.get(summary["notion"], "the violation")
+    if exceeding and queries["applicable"] == 1:
+        return f"{_start(what)} exceeds {tolerance}."
     if exceeding:
         where = all_of_them if exceeding == judged else f"{exceeding:,} of {judged:,} queries"
         return f"In {where} {what} exceeds {tolerance}."
@@ -157,9 +163,9 @@ def _worst_sentence(summary: Mapping[str, Any]) -> str | None:
     if not summary["worst"] or abs(summary["worst"][0]["violation"]) < 1e-9:
         return None
     worst = summary["worst"][0]
-    off = direction_text(worst["group"], worst["violation"], summary["unit"])
+    too = direction_text(worst["group"], worst["violation"], summary["unit"]).removeprefix(named(worst["group"]))
     return (
-        f"Furthest: query {name_text(worst['query'])}, {off}"
+        f"Furthest off: query {name_text(worst['query'])}, where {named(worst['group'])} {gets(worst['group'])}{too}"
         f" (exposure {number(worst['exposure'])}; the list's mean is {number(worst['mean_exposure'])})."
     )
 
@@ -171,12 +177,12 @@ def caveats(summary: Mapping[str, Any]) -> list[str]:
     if queries["not_applicable"]:
         found.append(
             f"{counted(queries['not_applicable'], 'query', 'queries')} with items of a single group: "
-            "there is nobody to be fair between, so they are counted but not judged."
+            "there is nobody to be fair between; counted, not judged."
         )
     if queries["cannot_fail"]:
         found.append(
             f"{counted(queries['cannot_fail'], 'query', 'queries')} that no ranking could bring above this delta: "
-            "holding it says nothing there, so they are counted but not judged."
+            "holding it says nothing there; counted, not judged."
         )
     if infeasible["count"]:
         hardest = infeasible["queries"][0]
@@ -279,19 +285,23 @@ def direction_text(group: object, violation: float | None, unit: str) -> str:
 
 
 def named(group: object) -> str:
-    """A group within a sentence: "women", but "group 0" and "group female", since no verb follows these."""
-    text = name_text(group)
-    return text if _is_plural(text) else f"group {text}"
+    """A group within a sentence: "women", but "group 0" and "group female"; what is no plain name stands in quotes."""
+    text = shortened(group)
+    if _is_plural(text):
+        return text
+    if len(text.split()) <= MOST_NAMED and all(letter.isalnum() or letter in " -/_.+" for letter in text):
+        return f"group {text}"
+    return f"group ‘{text}’" if "“" in text or "”" in text else f"group “{text}”"
 
 
 def gets(group: object) -> str:
     """ "get" after a plural, "gets" after all else."""
-    return "get" if _is_plural(name_text(group)) else "gets"
+    return "get" if _is_plural(shortened(group)) else "gets"
 
 
 def has(group: object) -> str:
     """ "have" after a plural, "has" after all else."""
-    return "have" if _is_plural(name_text(group)) else "has"
+    return "have" if _is_plural(shortened(group)) else "has"
 
 
 def _is_plural(name: str) -> bool:
@@ -353,6 +363,13 @@ def listed(names: Sequence[str], *, word: str = "and", start: bool = False) -> s
     """Names as a list in a sentence: "a, b and c"; with a capital where the sentence starts with it."""
     text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
     return text[:1].upper() + text[1:] if start else text
+
+
+def shortened(name: object, longest: int = LONGEST_GROUP) -> str:
+    """A name without its middle where it is long: names of one kind begin alike, and differ at their end."""
+    text = name_text(name, len(str(name)))
+    head = longest // 3
+    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
 
 
 def name_text(name: object, longest: int = LONGEST_NAME) -> str:

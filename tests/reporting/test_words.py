@@ -174,7 +174,7 @@ SITUATIONS = {
             "exposure_ratio": {"value": 0.72, "ci": None, "lowest": "women", "highest": "men"},
         },
         "In the one query, women get 28 % less exposure than men. "
-        "In the only query the difference from the list's mean exceeds the tolerance of 10 %.",
+        "The difference from the list's mean exceeds the tolerance of 10 %.",
     ),
     "single groups": (
         {"queries": queries(total=2, applicable=0, not_applicable=2, judged=0)},
@@ -211,8 +211,8 @@ def test_the_headline_of_a_notion_of_ones_own_speaks_of_its_violation():
 def test_the_details_say_n_interval_ratio_and_the_worst_case_with_its_direction():
     assert verdict_details(summary()) == [
         "326 of 500 judged queries hold delta = 10 %: 65.2 % (95 % CI 60.9 to 69.2).",
-        "Mean exposure per item: women 0.18, men 0.25, a ratio of 0.72 (95 % CI 0.69 to 0.75).",
-        "Furthest: query q811, women 34 % too little (exposure 0.125; the list's mean is 0.19).",
+        "Mean exposure per item: 0.18 for women, 0.25 for men, a ratio of 0.72 (95 % CI 0.69 to 0.75).",
+        "Furthest off: query q811, where women get 34 % too little (exposure 0.125; the list's mean is 0.19).",
     ]
 
 
@@ -226,6 +226,13 @@ def test_the_details_count_what_the_headline_leaves_out():
         "1 more query could not exceed it in any order, and is not counted.",
     ]
     assert len(said) == 4
+
+
+def test_few_queries_are_said_to_make_rough_intervals():
+    few = queries(total=5, applicable=5, judged=5, fair=1, share=0.2, ci=[0.036, 0.624])
+    assert verdict_details(summary(queries=few))[0] == (
+        "1 of 5 judged queries hold delta = 10 %: 20.0 % (95 % CI 3.6 to 62.4). So few queries make rough intervals."
+    )
 
 
 def test_a_delta_that_forbids_nothing_has_no_share():
@@ -264,9 +271,9 @@ def test_one_query_is_grammatical():
     said = audit(data, Fairness(delta=0.01), small=every).summary
     assert verdict(said) == (
         "In the one query, group b gets 33 % less exposure than group a. "
-        "In the only query the difference from the list's mean exceeds the tolerance of 0.01."
+        "The difference from the list's mean exceeds the tolerance of 0.01."
     )
-    assert verdict_details(said)[0] == "0 of 1 judged query holds delta = 0.01: 0.0 % (95 % CI 0.0 to 79.3)."
+    assert verdict_details(said)[0] == "A single query was judged: it says nothing about others."
 
 
 def test_caveats_count_everything_that_the_verdict_leaves_out():
@@ -357,7 +364,10 @@ def test_delta_keeps_the_digits_that_were_typed():
     ("name", "said"),
     [("women", "women"), ("Men", "Men"), ("other purposes", "other purposes"), ("seniors", "seniors"), ("", "group "),
      ("business", "group business"), ("Texas", "group Texas"), ("US", "group US"), ("radio/TV", "group radio/TV"),
-     ("< 5", "group < 5"), ("женщины", "group женщины"), ("18-25", "group 18-25"), ("missing", "group missing")],
+     ("< 5", "group “< 5”"), ("Men / “other”", "group ‘Men / “other”’"),
+     ("one two three four", "group “one two three four”"),
+     ("The Association of Towns, harbour district, mainland", "group “The Associati…harbour district, mainland”"),
+     ("женщины", "group женщины"), ("18-25", "group 18-25"), ("missing", "group missing")],
 )  # fmt: skip
 def test_groups_are_named_so_that_a_verb_can_follow(name, said):
     assert named(name) == said
