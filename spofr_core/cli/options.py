@@ -36,20 +36,38 @@ class DataOptions:
     score: Annotated[str | None, typer.Option(help="Column of scores, higher is better.")] = None
     rank: Annotated[str | None, typer.Option(help="Column of ranks (1 is the top), in place of a score.")] = None
     relevance: Annotated[str | None, typer.Option(help="Column of relevance labels.")] = None
-    features: Annotated[list[str] | None, typer.Option(help="Column of a feature for learning; repeat for more.")] = (
-        None
-    )
+    features: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of a feature for learning; repeat for more. 'auto': all that can be learned from."),
+    ] = None
+    leave_out_feature: Annotated[
+        list[str] | None, typer.Option(help="A column that is no feature all the same; repeat for more.")
+    ] = None
     quantiles: Annotated[
         int | None, typer.Option(help="Cut the (numeric) group column into this many groups at its quantiles.")
     ] = None
     against_rest: Annotated[
         str | None, typer.Option(help="Two groups: this value of the group column, and all others.")
     ] = None
+    rename_group: Annotated[
+        list[str] | None,
+        typer.Option(help="What a group is to be called, as '0=men'; repeat for more, the same name twice merges."),
+    ] = None
+    leave_out_group: Annotated[
+        list[str] | None, typer.Option(help="A group whose items are left out, and counted; repeat for more.")
+    ] = None
     missing: Annotated[str, typer.Option(help="Items without a group: 'error', 'own_group' or 'exclude'.")] = "error"
     format: Annotated[str | None, typer.Option(help=f"{FORMATS.listed()}, where it is not found out.")] = None
     encoding: Annotated[str | None, typer.Option(help="Text encoding, where it is not UTF-8.")] = None
     delimiter: Annotated[str | None, typer.Option(help="Delimiter of the columns, where it is not found out.")] = None
     decimal: Annotated[str | None, typer.Option(help="Decimal sign of numbers, where it is not a point.")] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(help="Whether the first row holds column names; without them: 'column 1', 'column 2', ..."),
+    ] = None
+    insist: Annotated[
+        bool, typer.Option("--insist", help="Take --score or --rank as it is named, whatever the column looks like.")
+    ] = False
     qrels: Annotated[Path | None, typer.Option(help="TREC qrels with the relevance of a run.")] = None
     item_groups: Annotated[Path | None, typer.Option(help="Table item, group for a TREC run.")] = None
     groups: Annotated[
@@ -111,13 +129,18 @@ class DataOptions:
             "score": self.score,
             "rank": self.rank,
             "relevance": self.relevance,
-            "features": self.features,
+            "features": "auto" if self.features == ["auto"] else self.features,
+            "leave_out_features": self.leave_out_feature,
             "group_quantiles": self.quantiles,
             "group_against_rest": self.against_rest,
+            "group_names": dict(map(_new_name, self.rename_group)) if self.rename_group else None,
+            "leave_out_groups": self.leave_out_group,
             "format": self.format,
             "encoding": self.encoding,
             "delimiter": self.delimiter,
             "decimal": self.decimal,
+            "header": self.header,
+            "insist": self.insist or None,
             "qrels": self.qrels,
             "item_groups": self.item_groups,
         }
@@ -180,6 +203,13 @@ class FairnessOptions:
     def asked(self, source: DataOptions) -> tuple[Delta, Unit]:
         """delta, or one for each group, and its unit; where none is named, what is usual for the data."""
         return source.usual_delta if self.delta is None else parse_delta(self.delta, "--delta")
+
+
+def _new_name(text: str) -> tuple[str, str]:
+    name, sign, new = text.rpartition("=")
+    if not sign or not name.strip() or not new.strip():
+        raise ConfigError(f"--rename-group is {text!r}; write group=name, such as 0=men.")
+    return name.strip(), new.strip()
 
 
 def parse_settings(pairs: Sequence[str] | None) -> dict[str, Any]:

@@ -267,18 +267,19 @@ class RankingDataset:
     def _rows_between(self, first: int, last: int) -> RankingDataset:
         rows = slice(int(self.offsets[first]), int(self.offsets[last]))
         offsets = self.offsets[first : last + 1] - self.offsets[first]
-        return self._with_rows(self.query_ids[first:last], offsets, rows)
+        return self.with_rows(self.query_ids[first:last], offsets, rows)
 
     def _take(self, queries: npt.NDArray[np.int64]) -> RankingDataset:
         rows, offsets = rows_of(self.offsets, queries)
-        return self._with_rows(self.query_ids[queries], offsets, rows)
+        return self.with_rows(self.query_ids[queries], offsets, rows)
 
-    def _with_rows(
+    def with_rows(
         self,
         query_ids: npt.NDArray[Any],
         offsets: npt.NDArray[np.int64],
         rows: slice | npt.NDArray[np.int64],
     ) -> RankingDataset:
+        """These rows alone, which belong to these queries in turn."""
         arrays = {name: self._stored(name) for name in _PER_ITEM}
         part: dict[str, Any] = {name: None if a is None else a[rows] for name, a in arrays.items()}
         return self.replace(query_ids=query_ids, offsets=offsets, **part)
@@ -343,6 +344,25 @@ class RankingDataset:
             labels, given = np.unique(given, return_inverse=True)
             group_names = [str(label) for label in labels.tolist()]
         return self.replace(groups=given, group_names=tuple(group_names), group_spec=group_spec)
+
+    def regrouped(self, names: Mapping[str, str] | None = None, *, leave_out: Sequence[str] = ()) -> RankingDataset:
+        """The same data with groups renamed, merged or left out; `excluded` counts what is left out.
+
+        Parameters
+        ----------
+        names : mapping of str to str, optional
+            New name by present name; two groups of one new name become one group.
+        leave_out : sequence of str
+            Groups, by their present names, whose items are left out, and with them lists of nothing else.
+
+        Raises
+        ------
+        DataError
+            For a group that there is not, and where fewer than two of several groups would be left.
+        """
+        from spofr_core.data.regrouping import regrouped
+
+        return regrouped(self, names or {}, leave_out)
 
     def with_notes(self, *notes: str) -> RankingDataset:
         """The same data with these notes added."""

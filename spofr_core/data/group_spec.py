@@ -45,7 +45,11 @@ class GroupSpec(StrictModel):
         What to do with an item whose group is missing: refuse the data, make "(missing)" a group of its
         own, or leave the item out (counted in `RankingDataset.excluded`).
     names : tuple of str
-        Group names in the order of their codes; values not named here are added behind them.
+        Group names in the order of their codes, before renaming; values not named here are added behind them.
+    renamed : mapping of str to str
+        What groups are called instead; two groups of one new name become one.
+    left_out : tuple of str
+        Groups, by their names before renaming, whose items are left out (counted in `RankingDataset.excluded`).
     """
 
     columns: Annotated[tuple[str, ...], BeforeValidator(_one_or_many), Field(min_length=1)]
@@ -54,6 +58,8 @@ class GroupSpec(StrictModel):
     against_rest: str | None = None
     missing: Missing = "error"
     names: tuple[str, ...] = ()
+    renamed: dict[str, str] = Field(default_factory=dict)
+    left_out: Annotated[tuple[str, ...], BeforeValidator(_one_or_many)] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -23,6 +23,8 @@ from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column
 from spofr_core.data.reading.reader import read_dataset
 from spofr_core.errors import DataError, first_line
 
+_OF_GROUPS = ("missing", "leave_out_groups")
+"""Arguments about the groups besides those that begin with "group": the spec of the whole folder says them."""
 ROW = "row of the folder"
 ROWS_PER_PART = 1_000_000
 ROWS_PER_BATCH = 250_000
@@ -154,7 +156,9 @@ def partition_folder(
     if "item" not in settings:
         settings["item"] = ROW
         notes.append(NO_ITEM_COLUMN)
-    others = {k: v for k, v in mapping.items() if k not in settings and not k.startswith("group") and k != "missing"}
+    others = {
+        k: v for k, v in mapping.items() if k not in settings and not k.startswith("group") and k not in _OF_GROUPS
+    }
     return PartitionedFolder(
         files=tuple(files),
         mapping={**others, **settings, "group": groups, "guess": False},
@@ -206,7 +210,7 @@ def _groups(source: pads.Dataset, mapping: Mapping[str, Any], roles: Mapping[str
     for column in columns:
         if column not in source.schema.names:
             raise missing_column(column, source.schema.names, "group", "The folder")
-    settings = {name: mapping[name] for name in mapping if name.startswith("group_") or name == "missing"}
+    settings = {name: mapping[name] for name in mapping if name.startswith("group_") or name in _OF_GROUPS}
     numeric = settings.get("group_quantiles") is not None
     seen = pd.concat(
         [_distinct(batch.to_pandas(), keep_all=numeric) for batch in source.to_batches(columns=columns)],

@@ -191,7 +191,7 @@ def test_ranked_by_a_feature_in_python() -> None:
 def test_ranked_by_a_feature_in_the_shell(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt.gz"
     path.write_bytes(gzip.compress(TEXT))
-    given = ["audit", str(path), "--score", "3", "--group", "1", "--quantiles", "2", "--json", "-"]
+    given = ["audit", str(path), "--score", "3", "--group", "1", "--quantiles", "2", "--delta", "0.05", "--json", "-"]
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output
     summary = json.loads(done.stdout)

@@ -13,11 +13,11 @@ from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.group_spec import Grouping, resolve_missing
 from spofr_core.data.ids import has_duplicates, plain
 from spofr_core.data.limits import Limits
+from spofr_core.data.regrouping import EMPTIED, LEFT_OUT, LEFT_OUT_CODE, relabelled
 from spofr_core.data.rows import offsets_of
 from spofr_core.errors import DataError
 
 NO_GROUP = "rows without a group"
-EMPTIED = "queries left without items"
 NO_ITEM_COLUMN = "There is no item column: the items are called by their row number."
 
 
@@ -66,7 +66,7 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
         parsed.item_ids = np.arange(1, len(parsed.query_codes) + 1, dtype=np.int64)
         parsed.notes.append(NO_ITEM_COLUMN)
     _check_missing_groups(parsed)
-    grouping = resolve_missing(parsed.grouping, limits)
+    grouping = relabelled(resolve_missing(parsed.grouping, limits))
     parsed.notes.extend(grouping.notes)
     keep, excluded = _exclude(grouping.codes, parsed)
     query_codes, query_ids = _present_queries(parsed, keep, excluded)
@@ -180,18 +180,21 @@ def _check_missing_groups(parsed: Parsed) -> None:
 
 
 def _exclude(codes: npt.NDArray[np.int32], parsed: Parsed) -> tuple[npt.NDArray[np.bool_] | None, dict[str, int]]:
-    missing = codes < 0
-    count = int(missing.sum())
-    if not count:
+    keep = codes >= 0
+    if keep.all():
         return None, {}
-    if count == len(codes):
+    counts = {LEFT_OUT: int((codes == LEFT_OUT_CODE).sum()), NO_GROUP: int((codes == -1).sum())}
+    excluded = {reason: count for reason, count in counts.items() if count}
+    if not keep.any():
+        why = "has a group that is kept" if LEFT_OUT in excluded else "has a group"
         raise NothingLeft(
-            f"No item of {parsed.name} has a group: nothing is left.",
+            f"No item of {parsed.name} {why}: nothing is left.",
             column=parsed.grouping.spec.columns[0],
-            excluded={NO_GROUP: count, EMPTIED: len(parsed.query_ids)},
+            excluded={**excluded, EMPTIED: len(parsed.query_ids)},
         )
-    parsed.notes.append(f"{count:,} of {len(codes):,} items have no group and were left out.")
-    return ~missing, {NO_GROUP: count}
+    if NO_GROUP in excluded:
+        parsed.notes.append(f"{excluded[NO_GROUP]:,} of {len(codes):,} items have no group and were left out.")
+    return keep, excluded
 
 
 def _present_queries(

@@ -12,6 +12,8 @@ from spofr_core.errors import DataError
 _COMPARED = 5000
 """Names that a mistyped one is compared with: comparing takes time."""
 
+_ID_WORDS = re.compile(r"(^|_)(ids?|nr|no|num|number|index|idx|row|line|key|code|year|age|count)($|_)")
+
 ROLES: tuple[str, ...] = (
     "query", "item", "group", "relevance", "score", "rank", "click", "position", "propensity",
 )  # fmt: skip
@@ -121,8 +123,8 @@ def doubtful_header(table: Table) -> DataError:
     return DataError(
         f"The first row of {table.name} looks like a row of data, not like column names: it has {table.header_doubt}.",
         fields=("header",),
-        mend="Say which it is: header=False reads every row and calls the columns 'column 1', 'column 2', ...; "
-        "header=True takes the row as names.",
+        mend="Say which it is: header=False (in a shell --no-header) reads every row and calls the columns 'column 1', "
+        "'column 2', ...; header=True (--header) takes the row as names.",
         on_page="Say whether it holds column names.",
         question="header",
     )
@@ -131,6 +133,11 @@ def doubtful_header(table: Table) -> DataError:
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:20])
     return f"the columns {shown}" + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a name says that its column counts or numbers something, rather than ranking it."""
+    return _ID_WORDS.search(plain_name(name)) is not None
 
 
 def plain_name(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,12 +9,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.data.formats.tables import Table
-from spofr_core.data.reading.columns import ALIASES, plain_name
+from spofr_core.data.reading.columns import ALIASES, is_id_name, plain_name
 from spofr_core.data.reading.ranks import Look, look_at
 
 _LOOKED_ROWS = 5000
-_ID_WORDS = re.compile(r"(^|_)(ids?|nr|no|num|number|index|idx|row|line|key|code|year|age|count)($|_)")
-"""Words in the name of a column that counts, or holds small numbers, for another reason than being a rank."""
 _NO_RANKS = ("query", "item", "group", "relevance", "click", "propensity")
 
 
@@ -63,7 +60,7 @@ def propose_rank(mapping: dict[str, str], looks: Mapping[str, Look]) -> list[str
         return []
     taken = set(mapping.values())
     counting = [name for name, look in looks.items() if look.counts and name not in taken]
-    column = next((name for name in counting if not _ID_WORDS.search(plain_name(name))), None)
+    column = next((name for name in counting if not is_id_name(name)), None)
     if column is None:
         return []
     mapping["rank"] = column

@@ -67,7 +67,7 @@ def look_at(
         Columns for which higher is better, such as the relevance, by their names.
     """
     known = np.isfinite(values)
-    lists = _sampled(codes[known])
+    lists = sampled_lists(codes[known])
     if not lists:
         return Look()
     rows = np.flatnonzero(known)
@@ -98,13 +98,13 @@ def doubtful_ranking(column: str, source: str, role: str, look: Look) -> DataErr
         column=column,
         fields=("score", "rank"),
         mend=f"Say {other}={column!r} if {meaning[other]}; if {meaning[role]} all the same, say {role}={column!r} and "
-        "insist=True.",
+        "insist=True (in a shell --insist).",
         on_page=f"Choose whether {meaning[other]} or {meaning[role]}.",
         question="rank",
     )
 
 
-def _sampled(codes: npt.NDArray[np.integer[Any]]) -> list[npt.NDArray[np.int64]]:
+def sampled_lists(codes: npt.NDArray[np.integer[Any]]) -> list[npt.NDArray[np.int64]]:
     """Rows of some lists of two items or more, in the order of the rows."""
     sizes = np.bincount(codes) if len(codes) else np.zeros(0, dtype=np.int64)
     several = np.flatnonzero(sizes >= 2)

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 
 from spofr_core.data.clicks import IPS, with_ips_labels
@@ -23,6 +22,7 @@ from spofr_core.data.ids import factorize, first_odd_one, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import Parsed, assemble
 from spofr_core.data.reading.columns import ROLES, doubtful_header, guess_columns, missing_column, unknown_role
+from spofr_core.data.reading.features import feature_columns, left_out_note, unlearnable
 from spofr_core.data.reading.grouping import Lookup, groups_of_table
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
 from spofr_core.data.reading.ranks import SAMPLED_LISTS, doubtful_ranking, look_at
@@ -41,12 +41,15 @@ def read_dataset(
     score: str | None = None,
     rank: str | None = None,
     features: Sequence[str] | Literal["auto"] | None = None,
+    leave_out_features: Sequence[str] = (),
     click: str | None = None,
     position: str | None = None,
     propensity: str | None = None,
     group_quantiles: int | None = None,
     group_thresholds: Sequence[float] | None = None,
     group_against_rest: str | None = None,
+    group_names: Mapping[str, str] | None = None,
+    leave_out_groups: Sequence[str] = (),
     missing: Missing = "error",
     missing_values: Sequence[str] = MISSING_VALUES,
     item_groups: AnySource | None = None,
@@ -81,12 +84,19 @@ def read_dataset(
         of a training part (`train.group_spec`) to get the same groups in a test part. LETOR lines have the columns
         "label", "qid", "1", "2", ... for the features, and "comment" where every line has one.
     features : sequence of str or "auto", optional
-        Columns of the features; "auto" takes every numeric column that has no other role. Those of LETOR lines are
-        read without being asked for.
+        Columns of the features; "auto" takes every numeric column that has no other role and can be learned from: what
+        is left out (text, constants, ids, missing or infinite values, copies of what is to be learned) is noted with
+        the reason. Those of LETOR lines are read without being asked for.
+    leave_out_features : sequence of str
+        Columns that are no features all the same.
     group_quantiles, group_thresholds : optional
         Cut the (numeric) group column into k groups at its quantiles, or at these thresholds.
     group_against_rest : str, optional
         Two groups: this value of the column, and all others.
+    group_names : mapping of str to str, optional
+        What groups are to be called, {"0": "men", "1": "women"}; two groups of one new name become one.
+    leave_out_groups : sequence of str
+        Groups, by their names in the data, whose items are left out and counted in `RankingDataset.excluded`.
     missing : {"error", "own_group", "exclude"}
         What becomes of items without a group.
     missing_values : sequence of str
@@ -134,11 +144,15 @@ def read_dataset(
     given = {role: _column_name(column, role) for role, column in roles.items() if column is not None}
     if score is not None and rank is not None:
         raise ConfigError(f"Give a score or a rank, not both: got score={score!r} and rank={rank!r}.")
-    spec = _group_spec(group, group_quantiles, group_thresholds, group_against_rest, missing)
+    cut = {"quantiles": group_quantiles, "thresholds": group_thresholds, "against_rest": group_against_rest}
+    called = {"renamed": dict(group_names or {}), "left_out": leave_out_groups}
+    spec = _group_spec(group, cut, called, missing)
     lookup = None
     if item_groups is not None:
         lookup = Lookup(open_table(item_groups, limits, None, TextOptions(encoding=encoding))[1], item)
-    wanted = _Wanted(given, spec, missing, tuple(missing_values), features, lookup, guess)
+    wanted = _Wanted(
+        given, spec, {"missing": missing, **called}, tuple(missing_values), features, leave_out_features, lookup, guess
+    )
     _, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal, header))
     if table.header_doubt:
         raise doubtful_header(table)
@@ -162,36 +176,39 @@ class _Wanted:
 
     given: Mapping[str, str]
     spec: GroupSpec | None
-    missing: Missing
+    called: Mapping[str, Any]
     missing_values: tuple[str, ...]
     features: Sequence[str] | Literal["auto"] | None
+    leave_out_features: Sequence[str]
     lookup: Lookup | None
     guess: bool
 
+    @property
+    def chosen_features(self) -> bool:
+        """Whether features are to be chosen among the columns, and unfit ones left out."""
+        return isinstance(self.features, str)
+
     def spec_for(self, column: str) -> GroupSpec:
-        return GroupSpec(columns=column, missing=self.missing)
+        return GroupSpec(columns=column, **self.called)
 
 
 def _group_spec(
-    group: Groups | None,
-    quantiles: int | None,
-    thresholds: Sequence[float] | None,
-    against_rest: str | None,
-    missing: Missing,
+    group: Groups | None, cut: Mapping[str, Any], called: Mapping[str, Any], missing: Missing
 ) -> GroupSpec | None:
-    settings = {"quantiles": quantiles, "thresholds": thresholds, "against_rest": against_rest}
-    named = {key: value for key, value in settings.items() if value is not None}
+    """All about the groups, where their column is named."""
+    named = [key for key, value in cut.items() if value is not None]
     if isinstance(group, GroupSpec):
+        named += [key for key, value in called.items() if value]
         if named:
             raise ConfigError(f"A GroupSpec says all about the groups: put {', '.join(named)} into it.")
         return group
     if group is None:
         if named:
-            raise ConfigError(f"group_{next(iter(named))} needs to know the column: group='...'.")
+            raise ConfigError(f"group_{named[0]} needs to know the column: group='...'.")
         return None
     names = (group,) if isinstance(group, str) or not isinstance(group, Sequence) else group
     columns = tuple(_column_name(name, "group") for name in names)
-    return GroupSpec(columns=columns, missing=missing, **named)
+    return GroupSpec(columns=columns, missing=missing, **cut, **called)
 
 
 def _column_name(column: object, role: str) -> str:
@@ -203,7 +220,8 @@ def _column_name(column: object, role: str) -> str:
 
 def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     mapping, spec, notes = _map_columns(table, wanted)
-    features = _feature_columns(table, wanted, mapping, spec)
+    used = {*mapping.values(), *(spec.columns if wanted.lookup is None else ())}
+    features, unfit = feature_columns(table, wanted.features, wanted.leave_out_features, used)
     requests: list[tuple[str, Kind]] = [(mapping["query"], "coded")]
     if "item" in mapping:
         requests.append((mapping["item"], "plain"))
@@ -212,9 +230,7 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     numeric = [role for role in ROLES if role in mapping and role not in ("query", "item", "group")]
     requests += [(mapping[role], "number") for role in numeric]
     matrix = table.matrix(features) if features else None
-    if matrix is None:
-        requests += [(column, "number") for column in features]
-    columns = _read(table, requests)
+    columns = _read(table, requests, [] if matrix is not None else features, unfit if wanted.chosen_features else None)
     if len(columns[mapping["query"], "coded"]) == 0:
         raise no_rows(table.name)
     coded = columns[mapping["query"], "coded"]
@@ -239,6 +255,11 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     if features and matrix is None:
         matrix = np.column_stack([to_float(columns[name, "number"]) for name in features])
     columns.clear()  # a large table should not be in memory twice while the rest is checked
+    if matrix is not None and wanted.chosen_features:
+        unfit |= unlearnable(features, matrix, codes, {mapping[role]: values for role, values in numbers.items()})
+        matrix = matrix[:, [name not in unfit for name in features]]
+        features = [name for name in features if name not in unfit]
+    notes += left_out_note(unfit)
     _ranks_to_scores(numbers, mapping, notes)
     return Parsed(
         name=table.name,
@@ -249,7 +270,7 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
         line_of=table.line_of,
         columns=mapping,
         numbers=numbers,
-        features=matrix,
+        features=matrix if features else None,
         feature_names=tuple(features),
         notes=notes,
     )
@@ -288,35 +309,30 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
     return mapping, spec, notes
 
 
-def _feature_columns(table: Table, wanted: _Wanted, mapping: Mapping[str, str], spec: GroupSpec) -> list[str]:
-    if wanted.features is None or (wanted.features == "auto" and table.feature_names):
-        return list(table.feature_names)
-    if wanted.features == "auto":
-        head = table.head(1000)
-        used = {*mapping.values(), *spec.columns}
-        return [
-            name
-            for k, name in enumerate(table.names)
-            if name and name not in used and pd.api.types.is_numeric_dtype(head.dtypes.iloc[k])
-        ]
-    if isinstance(wanted.features, str):
-        raise ConfigError(f"'features' must be a list of columns or 'auto', got {wanted.features!r}.")
-    for name in wanted.features:
-        if name not in table.names:
-            raise missing_column(name, table.names, "feature", table.name)
-    return list(wanted.features)
+def _read(
+    table: Table, requests: Sequence[tuple[str, Kind]], features: list[str], unfit: dict[str, str] | None
+) -> dict[tuple[str, Kind], pa.ChunkedArray]:
+    """Read each column in each kind wanted: one pass, and another only where a column is wanted in two kinds.
 
-
-def _read(table: Table, requests: Sequence[tuple[str, Kind]]) -> dict[tuple[str, Kind], pa.ChunkedArray]:
-    """Read each column in each kind wanted: one pass, and another only where a column is wanted in two kinds."""
+    Of features that nobody has named (`unfit` is given), those that hold no numbers further down go from `features` to
+    `unfit`, and the table is read again.
+    """
     columns: dict[tuple[str, Kind], pa.ChunkedArray] = {}
-    pending = list(dict.fromkeys(requests))
+    pending = list(dict.fromkeys([*requests, *((name, "number") for name in features)]))
     while pending:
         batch: dict[str, Kind] = {}
         for name, kind in pending:
             batch.setdefault(name, kind)
-        for name, column in table.read(batch).items():
-            columns[name, batch[name]] = column
+        try:
+            read = table.read(batch)
+        except DataError as error:
+            if unfit is None or error.column not in features:
+                raise
+            features.remove(error.column)
+            unfit[error.column] = "a name that two columns have" if error.row is None else f"text at row {error.row}"
+            pending = [request for request in pending if request[0] != error.column]
+            continue
+        columns |= {(name, batch[name]): column for name, column in read.items()}
         pending = [request for request in pending if request not in columns]
     return columns
 
