@@ -23,20 +23,28 @@ from spofr_core.experiments import (
 )
 from spofr_core.fairness import Fairness, format_delta
 from spofr_core.learning import ProgrammeEstimator, load_model
+from spofr_core.policy import RankingPolicies
 from spofr_core.reporting import method_title
 
 
 @dataclass(frozen=True)
 class Model:
-    """A run that is done, and the data that it is measured on with its scores."""
+    """A run that is done, and the data that it is measured on with its scores.
+
+    `guaranteed` models solve the programme anew at every delta; of the others, `policies` are what they put out. The
+    lines of `python` make `model` and `data`; `arguments` are those of the shell.
+    """
 
     run: str
     title: str
+    method: str
     record: RunRecord
     data: RankingDataset
     fairness: Fairness
     guaranteed: bool
+    policies: RankingPolicies | None
     python: str
+    arguments: tuple[str, ...]
 
 
 def model_named(run: str) -> Model | None:
@@ -57,12 +65,21 @@ def _model(root: str, run: str) -> Model:
         [
             f"store = RunStore({root!r})",
             f"data = load_splits(store.find({run!r}).config).test",
-            f"data = with_estimates(load_model(store.model_folder({run!r})), data)",
+            f"model = load_model(store.model_folder({run!r}))",
         ]
     )
     fairness = run_fairness(config, training_data(config, splits).train)
     return Model(
-        run, model_title(record.settings), record, with_estimates(estimator, splits.test), fairness, guaranteed, python
+        run,
+        model_title(record.settings),
+        method_title(config.method),
+        record,
+        with_estimates(estimator, splits.test),
+        fairness,
+        guaranteed,
+        None if guaranteed else estimator.policies(splits.test),
+        python,
+        ("--model", str(store.folder(run))),
     )
 
 

@@ -6,14 +6,13 @@ import shlex
 
 from dashboard.session.choices import Choices
 from dashboard.session.sources import Loaded
-from spofr_core.fairness import NOTIONS
+from spofr_core.fairness import NOTIONS, written_delta
 
 _IMPORTED = {
     "read_dataset": "data",
     "load_sample": "data",
     "RunStore": "experiments",
     "load_splits": "experiments",
-    "with_estimates": "experiments",
     "load_model": "learning",
 }
 """What the lines that load the data may call, and the room that it comes from."""
@@ -23,7 +22,12 @@ def command_lines(source: Loaded, choices: Choices) -> str | None:
     """`spofr audit ...`; None where no command reads the same rows."""
     if source.arguments is None:
         return None
-    options = ["--delta", f"{choices.delta:g}"]
+    options = ["--delta", written_delta(choices.delta, choices.unit)]
+    if source.model is not None:
+        # The shell asks a model for the notion and exposure model that it was trained for, at any delta.
+        trained = source.model.fairness
+        same = (trained.notion, trained.position_bias) == (choices.notion, choices.position_bias)
+        return shlex.join(["spofr", "audit", *source.arguments, *options]) if same and not trained.merits else None
     if choices.notion != Choices.notion:
         options += ["--notion", choices.notion]
     if choices.power != 1:
@@ -39,14 +43,17 @@ def python_lines(source: Loaded, choices: Choices) -> str:
     """A script that computes the same summary."""
     fairness_names = ["Fairness", *(["PositionBias"] if _bias(choices) else [])]
     fairness_names += ["group_merits"] if NOTIONS[choices.notion].needs_merits else []
-    given = [f"delta={choices.delta:g}"]
+    given = [f"delta={choices.delta!r}"]
+    if choices.unit != "absolute":
+        given.append(f'unit="{choices.unit}"')
     if choices.notion != Choices.notion:
         given.append(f'notion="{choices.notion}"')
     if NOTIONS[choices.notion].needs_merits:
         given.append("merits=group_merits(data)")
     if _bias(choices):
         given.append(f"position_bias={_bias(choices)}")
-    imported: dict[str, list[str]] = {"evaluation": ["audit"], "fairness": fairness_names}
+    called, room = ("audit", "evaluation") if source.model is None else ("audit_model", "experiments")
+    imported: dict[str, list[str]] = {room: [called], "fairness": fairness_names}
     for name, room in _IMPORTED.items():
         if f"{name}(" in source.python:
             imported.setdefault(room, []).append(name)
@@ -55,7 +62,7 @@ def python_lines(source: Loaded, choices: Choices) -> str:
             *(f"from spofr_core.{room} import {', '.join(imported[room])}" for room in sorted(imported)),
             "",
             source.python,
-            f"result = audit(data, Fairness({', '.join(given)}))",
+            f"result = {called}({'' if source.model is None else 'model, '}data, Fairness({', '.join(given)}))",
             "print(result.to_json())",
         ]
     )

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dashboard.session.choices import Choices
+from dashboard.session.sources import Loaded
 from spofr_core.data import RankingDataset
 from spofr_core.evaluation import AuditResult, Measurement, Repair, measure_exposure, repair
 from spofr_core.fairness import NOTIONS, Fairness, group_merits
+
+if TYPE_CHECKING:
+    from dashboard.session.chosen_model import Model
 
 _KEPT = 24
 
@@ -31,9 +36,20 @@ def measured(data: RankingDataset, fairness: Fairness) -> Measurement:
     return _measured(data, fairness, data.fingerprint, _key(fairness, delta=False))
 
 
-def audited(data: RankingDataset, fairness: Fairness) -> AuditResult:
-    """The audit of the ranking that the scores imply: measured once, and judged again at every delta."""
-    return _audited(data, fairness, data.fingerprint, _key(fairness))
+def audited(source: Loaded, fairness: Fairness) -> AuditResult:
+    """The audit of what is shown: the ranking that the scores imply, or what a trained model makes of them.
+
+    A ranking is measured once, and judged again at every delta. A guaranteed model is audited by the policies that it
+    solves for this delta, with the plain sort as `AuditResult.model.contrast`.
+    """
+    data, model = source.data, source.model
+    if model is None:
+        return _audited(data, fairness, data.fingerprint, _key(fairness))
+    if model.guaranteed:
+        both = repaired(data, fairness)
+        return both.after.of_model(model.method, guaranteed=True, contrast=both.before)
+    shown = _put_out(model, fairness, model.run, _key(fairness, delta=False))
+    return shown.judge(fairness).of_model(model.method, guaranteed=False)
 
 
 def repaired(data: RankingDataset, fairness: Fairness) -> Repair:
@@ -44,6 +60,11 @@ def repaired(data: RankingDataset, fairness: Fairness) -> Repair:
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
 def _measured(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> Measurement:
     return measure_exposure(_data, _fairness)
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+def _put_out(_model: Model, _fairness: Fairness, run: str, asked: str) -> Measurement:
+    return measure_exposure(_model.data, _fairness, policies=_model.policies)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -12,6 +13,9 @@ from dashboard.escaping import markdown
 from dashboard.session.choices import Choices, choices, choose
 from spofr_core.data import OPENING_SAMPLE, SAMPLES, RankingDataset
 from spofr_core.errors import DataError, SpofrError
+
+if TYPE_CHECKING:
+    from dashboard.session.chosen_model import Model
 
 UPLOAD = "upload"
 MODEL = "model"
@@ -24,7 +28,8 @@ class Loaded:
 
     `arguments` are those of the shell command, or None where no command reads the same rows; `where` says from which
     folder, if it matters; `learnable` reads the same rows with their features, or is None where the data is a sample,
-    whose features are at hand. An upload has the `address` that opens it again, and the name of its `content`.
+    whose features are at hand. An upload has the `address` that opens it again, and the name of its `content`. Where a
+    trained `model` is looked at, the scores are its estimates.
     """
 
     key: str
@@ -36,6 +41,7 @@ class Loaded:
     learnable: Callable[[], RankingDataset] | None = None
     address: str = ""
     content: str = ""
+    model: Model | None = None
 
     @property
     def shell(self) -> str | None:
@@ -62,7 +68,7 @@ def _of_model(run: str) -> Loaded | None:
         choose(model="")
         st.toast(f"{why} Here is the data itself.", icon=":material/info:", duration="infinite")
         return None
-    return Loaded(MODEL, f"Sorted by the scores of {model.title}, test part", model.data, model.python)
+    return Loaded(MODEL, f"{model.title}, test part", model.data, model.python, model.arguments, model=model)
 
 
 def loaded_data() -> Loaded:

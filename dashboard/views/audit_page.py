@@ -43,7 +43,7 @@ WORST_SHOWN = 200
 def page() -> None:
     """The page."""
     source = loaded()
-    result = audited(source.data, fairness_of(choices(), source.data))
+    result = audited(source, fairness_of(choices(), source.data))
     _first_screen(source, result)
     if result.summary["queries"]["applicable"] == 0:
         _counted_apart(result)

@@ -47,7 +47,7 @@ def page() -> None:
     """The page."""
     source = loaded()
     fairness = fairness_of(choices(), source.data)
-    result = audited(source.data, fairness)
+    result = audited(source, fairness)
     place = _picked(source, result)
     if not solver_ready():
         return

@@ -18,7 +18,7 @@ from spofr_core.reporting import Provenance, audit_html, limits_of, verdict
 def page() -> None:
     """The page."""
     source = loaded()
-    result = audited(source.data, fairness_of(choices(), source.data))
+    result = audited(source, fairness_of(choices(), source.data))
     command, python = command_lines(source, choices()), python_lines(source, choices())
     st.title("Take it with you", anchor=False)
     st.markdown(markdown(verdict(result.summary)))

@@ -1,6 +1,6 @@
 """Audits and measures: per query first, aggregates second."""
 
-from spofr_core.evaluation.audit import AuditResult, audit
+from spofr_core.evaluation.audit import AuditedModel, AuditResult, audit
 from spofr_core.evaluation.exact_tradeoff import EXACT_DELTAS, exact_tradeoff
 from spofr_core.evaluation.folder_audit import Map, audit_folder
 from spofr_core.evaluation.folder_repair import repair_folder
@@ -30,6 +30,7 @@ __all__ = [
     "LEVELS",
     "TOLERANCE",
     "AuditResult",
+    "AuditedModel",
     "JudgedTable",
     "Map",
     "Measurement",

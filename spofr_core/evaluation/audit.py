@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,39 @@ from spofr_core.policy import RankingPolicies
 
 
 @dataclass(frozen=True, eq=False)
+class AuditedModel:
+    """Whose policies were audited, where a trained model made them.
+
+    Attributes
+    ----------
+    title : str
+        Of the method.
+    guaranteed : bool
+        Whether the method holds delta in every query that can.
+    contrast : AuditResult, optional
+        The audit of the plain sort by the same scores.
+    """
+
+    title: str
+    guaranteed: bool
+    contrast: AuditResult | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain, with the numbers of the contrast that a reader compares."""
+        plain = None if self.contrast is None else self.contrast.summary
+        return {
+            "title": self.title,
+            "guaranteed": self.guaranteed,
+            "plain_sort": plain
+            and {
+                "queries": plain["queries"],
+                "violation": {name: plain["violation"][name] for name in ("mean", "max")},
+                "dcg": plain["utility"] and plain["utility"]["dcg"],
+            },
+        }
+
+
+@dataclass(frozen=True, eq=False)
 class AuditResult:
     """What an audit found: a measurement, and what the delta of `fairness` makes of it.
 
@@ -30,10 +63,13 @@ class AuditResult:
         Exposures, violations and measures; `measurement.judge(delta)` is the audit at another delta.
     fairness : Fairness
         What was asked.
+    model : AuditedModel, optional
+        Whose policies these are, where they are not the ranking that the data came with.
     """
 
     measurement: Measurement
     fairness: Fairness
+    model: AuditedModel | None = None
 
     @cached_property
     def table(self) -> JudgedTable:
@@ -48,7 +84,12 @@ class AuditResult:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Plain, JSON-able dict; its schema is written in `spofr_core.evaluation.summary`."""
-        return summarise(self.measurement.summary, self.table, self.fairness, self.measurement.small)
+        found = summarise(self.measurement.summary, self.table, self.fairness, self.measurement.small)
+        return found | {"model": None if self.model is None else self.model.to_dict()}
+
+    def of_model(self, title: str, *, guaranteed: bool, contrast: AuditResult | None = None) -> AuditResult:
+        """The same audit, said to be of a trained model."""
+        return replace(self, model=AuditedModel(title, guaranteed, contrast))
 
     @property
     def ok(self) -> bool:

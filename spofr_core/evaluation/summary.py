@@ -25,6 +25,8 @@ Schema 2 (JSON types; null where a number does not exist):
 - ``measures``: {name: label, unit, better ("higher", "lower" or ""), mean, ci (bootstrap over queries), n: queries
   where it is defined}
 - ``excluded``: {reason: rows}; ``notes``: sentences
+- ``model``: null, or {title, guaranteed, plain_sort} of the model whose policies were audited; plain_sort: null, or
+  {queries, violation: {mean, max}, dcg} of the plain sort by its scores
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
 
 def verdict_details(summary: Mapping[str, Any]) -> list[str]:
     """What stands beneath the headline: how many were judged, how sure it is, and the worst case with its direction."""
-    found = []
+    found = [] if summary["model"] is None else [_model_sentence(summary)]
     queries, ratio, unit = summary["queries"], summary["exposure_ratio"], summary["unit"]
     if queries["judged"] == 1:
         found.append("A single query was judged: it says nothing about others.")
@@ -70,6 +70,22 @@ def verdict_details(summary: Mapping[str, Any]) -> list[str]:
         ]
         found.append(f"Mean exposure per item: {', '.join(means)}, a ratio of {number(ratio['value'])}{sure}.")
     return found + [sentence for sentence in (_within_lists(summary), _worst_sentence(summary)) if sentence]
+
+
+def _model_sentence(summary: Mapping[str, Any]) -> str:
+    """Whether a model's policies were audited, and what the plain sort by the same scores would do."""
+    model = summary["model"]
+    title, plain = name_text(model["title"]), model["plain_sort"]
+    if not model["guaranteed"]:
+        return f"Audited is what {title} puts out, which has no guarantee."
+    sentence = f"Audited are the policies of {title}, which hold delta wherever a list can"
+    if plain is None or not plain["queries"]["judged"]:
+        return f"{sentence}."
+    queries, largest = plain["queries"], violation_text(plain["violation"]["max"], summary["unit"])
+    return (
+        f"{sentence}; sorted plainly by the same scores, {queries['fair']:,} of "
+        f"{counted(queries['judged'], 'judged query', 'judged queries')} would, with violations of up to {largest}."
+    )
 
 
 def exposure_sentence(summary: Mapping[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from spofr_core import audit, load_model, load_sample
 from spofr_core.cli import app
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.experiments import RunStore
+from spofr_core.experiments import RunStore, with_estimates
 
 HIRING = str(Path(__file__).resolve().parents[2] / "sample_data" / "hiring.csv")
 SHORT = ["--set", "max_steps=20", "--set", "validate_every=10"]
@@ -42,7 +42,21 @@ def test_every_test_query_holds_delta(model):
     trained = load_model(next((model / "runs").iterdir()) / "model")
     test = load_sample("german-credit").test
     direct = audit(test, trained.fairness, policies=trained.policies(test))
-    assert summary == json.loads(direct.to_json())
+    assert summary | {"model": None} == json.loads(direct.to_json())
+    sorted_ = audit(with_estimates(trained, test), trained.fairness).summary
+    assert summary["model"] == {
+        "title": "SPOFR",
+        "guaranteed": True,
+        "plain_sort": {
+            "queries": sorted_["queries"],
+            "violation": {name: sorted_["violation"][name] for name in ("mean", "max")},
+            "dcg": sorted_["utility"]["dcg"],
+        },
+    }
+    assert sorted_["queries"]["fair"] < summary["queries"]["fair"]
+    said = run("audit", "--model", str(model)).stdout
+    assert "Audited are the policies of SPOFR" in said
+    assert f"sorted plainly by the same scores, {sorted_['queries']['fair']} of" in said
 
 
 def test_another_delta_needs_no_training(model):
@@ -50,6 +64,14 @@ def test_another_delta_needs_no_training(model):
     assert summary["delta"] == 0.01
     assert summary["queries"]["share"] == 1.0
     assert summary["violation"]["max"] <= 0.01 + 1e-9
+
+
+def test_another_unit_needs_no_training_either(model):
+    summary = json.loads(run("audit", "--model", str(model), "--delta", "8%", "--json", "-").stdout)
+    assert (summary["delta"], summary["unit"]) == (0.08, "share")
+    assert summary["queries"]["share"] == 1.0
+    assert summary["violation"]["max"] <= 0.08 + 1e-9
+    assert summary["model"]["plain_sort"]["violation"]["max"] > 0.08
 
 
 def test_rerank_by_a_model(model, tmp_path):
@@ -65,6 +87,8 @@ def test_penalty_methods_are_audited_as_they_are(tmp_path):
     assert run(*arguments, "--out", out, *SHORT).exit_code == 0
     summary = json.loads(run("audit", "--model", out, "--json", "-").stdout)
     assert summary["queries"]["share"] < 1.0
+    assert summary["model"] == {"title": "DELTR", "guaranteed": False, "plain_sort": None}
+    assert "Audited is what DELTR puts out, which has no guarantee." in run("audit", "--model", out).stdout
 
 
 def test_a_file_is_split_by_query_and_its_model_knows_its_columns(tmp_path):

@@ -88,13 +88,10 @@ def _audit_model(
     model: str, source: DataOptions, ask: FairnessOptions, how: dict[str, Any]
 ) -> tuple[AuditResult, RankingDataset]:
     """Audit a model's policies: at another delta the programme is solved anew, a penalty method stays as it is."""
-    from spofr_core.evaluation import audit
-    from spofr_core.learning import ProgrammeEstimator
+    from spofr_core.experiments import audit_model
 
     trained, data = model_and_data(model, source)
-    fairness = ask.of_model(trained.fairness)
-    asked = fairness if isinstance(trained, ProgrammeEstimator) else None
-    return audit(data, fairness, policies=trained.policies(data, asked), **how), data
+    return audit_model(trained, data, ask.of_model(trained.fairness), **how), data
 
 
 def _print_groups(summary: dict[str, Any]) -> None:

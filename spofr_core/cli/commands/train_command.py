@@ -36,8 +36,7 @@ def train_command(
     log: Annotated[Path | None, typer.Option(help="Write the progress as JSON lines.")] = None,
 ) -> None:
     """Train a method on the training part; keep the run, and say how it does on the test part."""
-    from spofr_core.evaluation import audit
-    from spofr_core.experiments import DataShelf, home, resolve_model, shared_runs
+    from spofr_core.experiments import DataShelf, audit_model, home, resolve_model, shared_runs
     from spofr_core.reporting import verdict
 
     config = run_config(source, ask, method, parse_settings(setting), clicks=clicks, seed=seed)
@@ -48,7 +47,7 @@ def train_command(
     for note in (store.find(config.run)).notes:
         typer.echo(f"note: {note}")
     model = resolve_model(store.folder(config.run)).estimator
-    summary = audit(test, model.fairness, policies=model.policies(test, on_infeasible="relax")).summary
+    summary = audit_model(model, test).summary
     typer.echo(f"Test: {verdict(summary)} DCG {summary['utility']['dcg']:.4f}.")
     alone = out is not None and sum(record.status == "done" for record in store.records()) == 1
     name = config.run if out is None else out if alone else store.folder(config.run)
