@@ -184,13 +184,15 @@ def worst_table(result: AuditResult, most: int) -> pd.DataFrame:
 
 
 def _repair(source: Loaded, result: AuditResult) -> None:
-    st.header("What a repair would cost", anchor=False)
+    solved = result.model is not None and result.model.guaranteed
+    st.header("What the guarantee costs" if solved else "What a repair would cost", anchor=False)
     if not solver_ready():
         return
     after = repaired(source.data, result.fairness)
     rows = after.table
-    st.markdown(markdown(repair_sentence(result.summary, after.after.summary, len(after.policies.relaxed))))
-    shown = {"measure": rows["label"], "as ranked now": _texts(rows, "before"), "repaired": _texts(rows, "after")}
+    st.markdown(markdown(repair_sentence(after.before.summary, after.after.summary, len(after.policies.relaxed))))
+    before, now = ("plainly sorted", "as the model shows them") if solved else ("as ranked now", "repaired")
+    shown = {"measure": rows["label"], before: _texts(rows, "before"), now: _texts(rows, "after")}
     show_table(pd.DataFrame(shown), "Before and after the repair")
     st.caption(
         "The repair keeps the scores and shows, for each query, a lottery over a few rankings: the one with the "

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import shlex
 import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from dashboard.jobs import job_board as jobs_file
 from dashboard.jobs.job_board import JobBoard
@@ -18,14 +21,16 @@ from dashboard.session.sources import UPLOAD, Loaded
 from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
 from dashboard.session.uploads import read_upload
 from dashboard.session.visible_runs import Sweep, bundled, results_of
+from spofr_core.cli import app as command_line
 from spofr_core.data import read_dataset
 from spofr_core.errors import DataError
-from spofr_core.evaluation import audit, guarantees
+from spofr_core.evaluation import guarantees
 from spofr_core.experiments import (
     DatasetSpec,
     Owner,
     RunConfig,
     RunStore,
+    audit_model,
     home,
     load_splits,
     private_runs,
@@ -33,7 +38,8 @@ from spofr_core.experiments import (
 )
 from spofr_core.fairness import Fairness
 from spofr_core.files import write_json
-from spofr_core.reporting import verdict
+from spofr_core.learning import load_model
+from spofr_core.reporting import percent, verdict
 from tests.dashboard.apps import charts, plain, rerun, shown, titles
 
 VIEWS = ("train", "tradeoffs", "guarantees")
@@ -109,8 +115,11 @@ def test_a_chosen_model_is_the_source_of_scores_on_audit_and_policy(first_sweep)
     run = frame.loc[frame["method"] == "fultr", "run"].iloc[0]
     model = model_named_in(run)
     app = shown("audit", model=run, delta=0.03)
-    assert titles(app) == [verdict(audit(model.data, Fairness(delta=0.03)).summary)]
-    assert any("scores of FULTR" in plain(text.value) for text in app.sidebar.caption)
+    direct = audit_model(load_model(first_sweep.store.model_folder(run)), model.data, Fairness(delta=0.03)).summary
+    assert titles(app) == [verdict(direct)]
+    assert direct["model"] == {"title": "FULTR", "guaranteed": False, "plain_sort": None}
+    assert any("which has no guarantee" in plain(text.value) for text in app.markdown)
+    assert any(model.title in plain(text.value) for text in app.sidebar.caption)
     assert shown("policy", model=run).error == []
     report = shown("report", model=run)
     python = next(block.value for block in report.code if block.language == "python")
@@ -119,6 +128,36 @@ def test_a_chosen_model_is_the_source_of_scores_on_audit_and_policy(first_sweep)
     rerun(app)
     assert "model" not in app.query_params
     assert "of 500 queries" in titles(app)[0]
+
+
+@pytest.mark.parametrize(("delta", "unit"), [(0.03, "absolute"), (0.1, "share")])
+def test_a_guaranteed_model_is_audited_by_its_policies(first_sweep, delta, unit, capsys):
+    frame = results_of([first_sweep])
+    run = frame.loc[frame["method"] == "spofr", "run"].iloc[0]
+    asked = Fairness(delta=delta, unit=unit)
+    folder = first_sweep.store.model_folder(run)
+    direct = audit_model(load_model(folder), model_named_in(run).data, asked)
+    summary, sorted_ = direct.summary, direct.model.contrast.summary
+    assert summary["queries"]["fair"] == summary["queries"]["judged"] > 0
+    assert sorted_["queries"]["fair"] < sorted_["queries"]["judged"]
+    app = shown("audit", model=run, delta=delta, unit=unit)
+    assert app.error == []
+    assert titles(app) == [verdict(summary)]
+    said = f"{sorted_['queries']['fair']} of {sorted_['queries']['judged']} judged queries would"
+    assert any(f"sorted plainly by the same scores, {said}" in plain(text.value) for text in app.markdown)
+    assert "What the guarantee costs" in [head.value for head in app.header]
+    table = next(frame.value for frame in app.dataframe if "plainly sorted" in frame.value)
+    held = table[table["measure"] == "queries that hold delta"].iloc[0]
+    assert (held["plainly sorted"], held["as the model shows them"]) == (
+        percent(sorted_["queries"]["share"]),
+        "100.0 %",
+    )
+    report = shown("report", model=run, delta=delta, unit=unit)
+    exec(compile(next(block.value for block in report.code if block.language == "python"), "report", "exec"), {})
+    assert json.loads(capsys.readouterr().out) == summary
+    shell = shlex.split(next(block.value for block in report.code if block.language == "bash"))
+    assert CliRunner().invoke(command_line, [*shell[1:], "--json", "-"]).exit_code == 0
+    assert json.loads(CliRunner().invoke(command_line, [*shell[1:], "--json", "-"]).stdout) == summary
 
 
 def test_a_model_that_is_not_here_is_told_and_left():

@@ -17,7 +17,7 @@ def test_the_shell_knows_it(shell):
 def test_a_model_is_trained_on_it(shell):
     short = ["--set", "max_steps=20", "--set", "validate_every=10"]
     said = shell("sample", "train", "--sample", "bakeries", "--delta", "0.05", "--out", "model", *short)
-    assert "hold delta = 0.05" in said
+    assert "within the tolerance of 0.05" in said
 
 
 def test_the_pages_show_it(plugged):

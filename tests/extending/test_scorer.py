@@ -18,7 +18,7 @@ SHORT = ["--set", "max_steps=40", "--set", "validate_every=10"]
 
 def test_the_shell_trains_with_it(shell):
     arguments = ["train", "--sample", "bakeries", "--delta", "0.05", "--set", "scorer=linear", "--out", "model"]
-    assert "hold delta = 0.05" in shell("sample scorer", *arguments, *SHORT)
+    assert "within the tolerance of 0.05" in shell("sample scorer", *arguments, *SHORT)
     summary = json.loads(shell("sample scorer", "audit", "--model", "model", "--json", "-"))
     assert summary["queries"]["share"] == 1.0
 

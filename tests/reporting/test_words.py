@@ -53,6 +53,7 @@ def summary(**changes: Any) -> dict[str, Any]:
         "excluded": {},
         "notes": [],
         "utility": None,
+        "model": None,
     }
     return base | changes
 
@@ -392,3 +393,29 @@ def test_percentages_say_all_or_none_only_where_it_is_exact(share, text):
 def test_names_are_one_printable_line():
     assert name_text("a\nb\x1b[31mc\u202ed") == "a b [31mc d"
     assert len(name_text("x" * 500)) == 60
+
+
+PLAIN_SORT = {"queries": queries(fair=326), "violation": {"mean": 0.1, "max": 0.41}, "dcg": None}
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (
+            {"title": "SPOFR", "guaranteed": True, "plain_sort": PLAIN_SORT},
+            "Audited are the policies of SPOFR, which hold delta wherever a list can; sorted plainly by the same "
+            "scores, 326 of 500 judged queries would, with violations of up to 41 %.",
+        ),
+        (
+            {"title": "Uniform", "guaranteed": True, "plain_sort": None},
+            "Audited are the policies of Uniform, which hold delta wherever a list can.",
+        ),
+        (
+            {"title": "DELTR", "guaranteed": False, "plain_sort": None},
+            "Audited is what DELTR puts out, which has no guarantee.",
+        ),
+    ],
+)
+def test_the_details_begin_with_whose_policies_were_audited(model: dict[str, Any], said: str) -> None:
+    assert verdict_details(summary(model=model))[0] == said
+    assert verdict_details(summary(model=model))[1:] == verdict_details(summary())
