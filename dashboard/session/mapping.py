@@ -87,7 +87,7 @@ class Mapping(StrictModel):
         if self.group_names:
             given["group_names"] = dict(self.group_names)
         if self.leave_out:
-            given["leave_out"] = list(self.leave_out)
+            given["leave_out_groups"] = list(self.leave_out)
         if self.insist:
             given["insist"] = True
         if self.encoding:

@@ -104,23 +104,34 @@ def read_upload(path: Path, mapping: Mapping, *, title: str, address: str = UPLO
 
 
 def _with_features(path: Path, mapping: Mapping, data: RankingDataset) -> RankingDataset:
-    """The same rows with what a scorer can learn from: every number that has no other role."""
-    if data.features is not None:
+    """The same rows with what a scorer can learn from: every number that has no other role and was not left out."""
+    if data.features is not None and not mapping.unused:
         return data
-    return read_dataset(path, limits=LIMITS, features="auto", **mapping.options())
+    unused: dict[str, Any] = {"leave_out_features": list(mapping.unused)} if mapping.unused else {}
+    return read_dataset(path, limits=LIMITS, features="auto", **unused, **mapping.options())
 
 
 def _keywords(options: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
+_SHELL = {
+    "group_quantiles": "quantiles",
+    "group_names": "rename-group",
+    "leave_out_groups": "leave-out-group",
+}
+"""What options of `read_dataset` are called in the shell, where that is another name."""
+
+
 def _arguments(options: dict[str, Any]) -> list[str]:
     """The same options for the shell, which guesses what is not named."""
-    names = {"group_quantiles": "quantiles"}
     given = []
     for name, value in options.items():
-        if name == "guess":
+        called = _SHELL.get(name, name)
+        if isinstance(value, bool):
+            given += [] if name == "guess" else [f"--{called}" if value else f"--no-{called}"]
             continue
-        for each in value if isinstance(value, list) else [value]:
-            given += [f"--{names.get(name, name)}", str(each)]
+        several = [f"{old}={new}" for old, new in value.items()] if isinstance(value, dict) else value
+        for each in several if isinstance(several, list) else [several]:
+            given += [f"--{called}", str(each)]
     return given

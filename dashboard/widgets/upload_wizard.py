@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -158,8 +159,10 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
         item = _column("Item", names, draft.item, shown, known="item" in known)
     with third:
         ranking = [name for name in numbers if name not in known.values()]
-        ranked_by = _column("Ranked by", ranking, draft.ranked_by, shown, required=True)
         _seed("map-is-rank", draft.is_rank)
+        ranked_by = _column(
+            "Ranked by", ranking, draft.ranked_by, shown, required=True, change=lambda: _follow(preview)
+        )
         is_rank = st.toggle("1 is the top (a rank)", key="map-is-rank")
     with fourth:
         relevance = _column("Relevance", numbers, draft.relevance, shown, known="relevance" in known)
@@ -184,6 +187,11 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
     return _unused(numbers, mapping, known)
 
 
+def _follow(preview: TablePreview) -> None:
+    """Another column is a rank if it looks like one."""
+    st.session_state["map-is-rank"] = st.session_state["map-Ranked by"] in preview.rank_like
+
+
 def _column_texts(preview: TablePreview) -> dict[str, str]:
     """What the options say: columns without a name are told apart by their first values."""
     if preview.header and not preview.header_doubt:
@@ -202,6 +210,7 @@ def _column(
     *,
     required: bool = False,
     known: bool = False,
+    change: Callable[[], None] | None = None,
 ) -> str:
     """The column that is chosen; empty for none, and for one that the format knows by itself and only shows."""
     options = names if required and value in names else [NONE, *names]
@@ -213,6 +222,7 @@ def _column(
         disabled=known,
         key=f"map-{label}",
         filter_mode="contains",
+        on_change=change,
     )
     return "" if known or chosen == NONE else chosen
 
@@ -329,7 +339,8 @@ def _ask_about_rank(store: UploadStore, upload: Upload, mapping: Mapping) -> Non
     def answer(*, is_rank: bool) -> None:
         st.session_state.pop(_QUESTION, None)
         st.session_state["map-is-rank"] = is_rank
-        store.change(upload, draft=mapping.model_copy(update={"is_rank": is_rank, "insist": not is_rank}))
+        said = {"is_rank": is_rank, "insist": is_rank == mapping.is_rank}
+        store.change(upload, draft=mapping.model_copy(update=said))
         st.session_state["wizard-go"] = True
 
     with st.container(horizontal=True):

@@ -19,7 +19,7 @@ from spofr_core.reporting import verdict
 from tests.dashboard.apps import plain, rerun, shown, titles
 
 GOOD = "qid,doc,sex,model_score,rel\n" + "".join(
-    f"q{q},d{q}{k},{'fm'[(q + k) % 2]},{(7 * k + q) % 5},{k % 2}\n" for q in range(6) for k in range(5)
+    f"q{q},d{q}{k},{'fm'[(q + k) % 2]},{(7 * k + q) % 5 + 0.25},{k % 2}\n" for q in range(6) for k in range(5)
 )
 LETOR = "".join(f"{k % 3} qid:{q} 1:{k}.5 2:{(k * q) % 4} 3:{k % 2}\r\n" for q in range(1, 5) for k in range(6))
 

@@ -13,6 +13,9 @@ from spofr_core.data.limits import Limits
 from spofr_core.data.reading.columns import doubtful_header, guess_columns
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
 from spofr_core.data.reading.ranks import Look
+from spofr_core.data.reading.unnamed import propose_roles
+
+_LOOKED_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,10 @@ def preview_table(
     found, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal, header), rows=rows)
     head = table.head(rows)
     features = set(table.feature_names)
-    mapping, notes = guess_columns([name for name in table.names if name and name not in features], table.roles)
+    if header is False or table.header_doubt:
+        mapping, notes = propose_roles(table.head(_LOOKED_ROWS))
+    else:
+        mapping, notes = guess_columns([name for name in table.names if name and name not in features], table.roles)
     looks = ranking_looks(table, mapping)
     notes += _by_content(mapping, looks)
     kinds = {name: _kind(head.iloc[:, k]) for k, name in enumerate(table.names)}

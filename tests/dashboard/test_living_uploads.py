@@ -1,0 +1,327 @@
+"""A file of one's own outlives the page that it was uploaded on: refreshed, in a second tab, read in another way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dashboard.session.mapping import Mapping
+from dashboard.session.project import Project, is_project, read_project
+from dashboard.session.upload_store import UploadStore
+from spofr_core.data import read_dataset
+from spofr_core.errors import DataError
+from tests.dashboard.apps import plain, rerun, shown, titles
+from tests.dashboard.test_uploads import GOOD, add, kept, press, uploaded
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+RANKS = "search,person,place,who,contacted\n" + "".join(
+    f"s{q},p{q}{k},{k + 1},{'fm'[(q + k) % 2]},{int(k < 2)}\n" for q in range(8) for k in range(6)
+)
+
+
+@pytest.fixture(autouse=True)
+def _own(own_home):
+    """Each test looks at a disk of its own."""
+
+
+def token(app):
+    return {"visitor": app.session_state["visitor"]}
+
+
+def store_of(app, home):
+    (visitor,) = (home / "visitors").iterdir()
+    return UploadStore(home, visitor.name)
+
+
+def toasts(app):
+    return [plain(toast.value) for toast in app.toast]
+
+
+def button(app, key):
+    app.button(key=key).click()
+    return rerun(app)
+
+
+def choose(app, **boxes):
+    for label, value in boxes.items():
+        app.selectbox(key=f"map-{label.replace('_', ' ')}").set_value(value)
+        rerun(app)
+    return app
+
+
+def test_a_refresh_and_a_second_tab_open_the_same_file():
+    app = press(uploaded("mine.csv", GOOD))
+    link = app.session_state["choices"].data
+    assert link == kept(app).address != "upload"
+    again = shown("audit", state=token(app), data=link, delta=0.03, query="q1")
+    assert kept(again).data.fingerprint == kept(app).data.fingerprint
+    seen = again.session_state["choices"]
+    assert (seen.data, seen.delta, seen.query) == (link, 0.03, "q1")
+    assert toasts(again) == []
+
+
+def test_a_refresh_in_the_middle_of_reading_loses_nothing():
+    app = choose(uploaded("mine.csv", GOOD), Relevance="(none)", Group="doc")
+    again = shown("data", state=token(app))
+    values = [again.selectbox(key=f"map-{label}").value for label in ("Query", "Relevance", "Group")]
+    assert values == ["qid", "(none)", "doc"]
+    assert again.session_state["choices"].data == "hiring"
+
+
+@pytest.mark.parametrize("state", [{}, {"visitor": "0" * 32}])
+def test_somebody_elses_link_shows_a_sample_and_says_why(state):
+    app = press(uploaded("mine.csv", GOOD))
+    other = shown("audit", state=state, data=app.session_state["choices"].data)
+    assert other.session_state["choices"].data == "hiring"
+    assert toasts(other) == [
+        "The link speaks of an uploaded file, which only the browser that uploaded it can see. "
+        "Here is a bundled sample instead."
+    ]
+
+
+def test_two_visitors_with_the_same_file_see_their_own():
+    mine, theirs = uploaded("mine.csv", GOOD), uploaded("theirs.csv", GOOD)
+    for app, name, other in ((mine, "mine", "theirs"), (theirs, "theirs", "mine")):
+        shown_text = " ".join(text.value for text in app.markdown)
+        assert name in shown_text
+        assert other not in shown_text
+
+
+@pytest.mark.parametrize("damage", ["cut", "deleted", "changed"])
+def test_what_is_damaged_on_the_disk_is_one_sentence_and_a_sample(own_home, damage):
+    app = press(uploaded("mine.csv", GOOD))
+    store = store_of(app, own_home)
+    path = store.path(store.uploads()[0])
+    {"cut": lambda: path.write_bytes(b"qid"), "deleted": path.unlink,
+     "changed": lambda: path.write_text(GOOD.replace("q0", "q9"))}[damage]()  # fmt: skip
+    again = shown("audit", state=token(app), data=app.session_state["choices"].data)
+    assert again.session_state["choices"].data == "hiring"
+    (said,) = toasts(again)
+    assert "pload it again" in said
+    page = shown("data", state=token(app))
+    if damage != "changed":
+        assert any("damaged on this machine" in text.value for text in page.markdown)
+
+
+def test_a_reading_is_changed_without_uploading_again(own_home):
+    app = press(uploaded("mine.csv", GOOD))
+    before = app.session_state["choices"].data
+    app = press(shown("data", state=token(app), data=before), "Change how it is read")
+    choose(app, Group="rel")
+    assert kept(app).address == before  # until it is read
+    press(app)
+    assert (
+        kept(app).data.fingerprint
+        == read_dataset(
+            GOOD.encode(), query="qid", item="doc", score="model_score", relevance="rel", group="rel"
+        ).fingerprint
+    )
+    assert app.session_state["choices"].data != before
+    (upload,) = store_of(app, own_home).uploads()
+    assert upload.mapping.group == ("rel",)
+    stale = shown("audit", state=token(app), data=before)
+    assert kept(stale).address == app.session_state["choices"].data
+    assert toasts(stale) == ["mine.csv is read in another way by now."]
+
+
+def test_a_change_can_be_left_undone(own_home):
+    app = press(uploaded("mine.csv", GOOD))
+    app = press(shown("data", state=token(app), data=app.session_state["choices"].data), "Change how it is read")
+    button(choose(app, Group="rel"), "wizard-leave")
+    (upload,) = store_of(app, own_home).uploads()
+    assert (upload.draft, upload.mapping.group) == (None, ("sex",))
+
+
+def test_forget_asks_and_then_leaves_nothing(own_home):
+    app = press(uploaded("secret.csv", GOOD.replace("q0", "hush")))
+    app = shown("data", state=token(app), data=app.session_state["choices"].data)
+    content = kept(app).content
+    holding = lambda: [path for path in own_home.rglob("*") if path.is_file() and b"hush" in path.read_bytes()]  # noqa: E731
+    button(app, f"forget-file-{content}")
+    assert any("Forget secret" in plain(warning.value) for warning in app.warning)
+    assert holding()
+    button(app, f"forget-not-{content}")
+    assert holding()
+    button(app, f"forget-file-{content}")
+    button(app, f"forget-sure-{content}")
+    assert holding() == []
+    assert not list((own_home / "visitors").rglob("*"))
+    assert "uploaded" not in app.session_state
+    assert app.session_state["choices"].data == "hiring"
+    assert not any("secret" in text.value for text in app.markdown)
+
+
+def test_several_files_are_listed_and_one_is_opened():
+    app = press(uploaded("first.csv", GOOD))
+    first = kept(app).address
+    app = press(add(shown("data", state=token(app)), "second.csv", GOOD.replace("q0", "z0")))
+    assert kept(app).address != first
+    app = shown("data", state=token(app), data=kept(app).address)
+    listed = [plain(text.value) for text in app.markdown if "kept until" in text.value]
+    assert len(listed) == 2
+    assert "second.csv" in next(line for line in listed if "on the screen" in line)
+    button(app, f"open-{first.split('-')[1]}")
+    assert app.session_state["choices"].data == first
+
+
+def test_all_that_is_missing_is_said_at_once_in_the_words_of_the_page():
+    app = press(
+        uploaded("odd.csv", "alpha,beta,gamma\n" + "".join(f"{k // 4},{k * 37 % 11 / 8},{k * k % 5}\n" for k in range(40)))
+    )
+    assert [plain(error.value) for error in app.error] == [
+        "Please choose a column for Query, Ranked by and Group: without them there is no audit."
+    ]
+
+
+def test_a_rank_under_another_name_is_proposed_and_a_score_asked_about():
+    app = uploaded("portal.csv", RANKS)
+    assert app.selectbox(key="map-Ranked by").value == "place"
+    assert app.toggle(key="map-is-rank").value is True
+    choose(app, Group="who")
+    app.toggle(key="map-is-rank").set_value(False)
+    press(rerun(app))
+    assert app.error == []
+    assert any("looks like a rank" in plain(warning.value) for warning in app.warning)
+    assert "uploaded" not in app.session_state
+    button(app, "wizard-rank")
+    assert kept(app).data.score.max() == -1
+    assert kept(app).data.n_items == 48
+
+
+def test_who_says_that_higher_is_better_is_believed():
+    app = choose(uploaded("portal.csv", RANKS), Group="who")
+    app.toggle(key="map-is-rank").set_value(False)
+    button(press(rerun(app)), "wizard-score")
+    assert kept(app).data.score.max() == 6
+    assert "--insist" in kept(app).arguments
+
+
+def test_another_column_is_a_rank_only_if_it_looks_like_one():
+    app = choose(uploaded("portal.csv", RANKS), Ranked_by="contacted")
+    assert app.toggle(key="map-is-rank").value is False
+    choose(app, Ranked_by="place")
+    assert app.toggle(key="map-is-rank").value is True
+
+
+def test_a_file_without_column_names_is_asked_about_and_every_row_read():
+    content = (FIXTURES / "experts.csv").read_bytes()
+    app = uploaded("experts.csv", content)
+    assert "The first row of experts.csv looks like" in plain(app.warning[0].value)
+    press(app)
+    assert [plain(error.value) for error in app.error] == [
+        "Please say what is in the first row: without that there is no audit."
+    ]
+    header = next(group for group in app.button_group if group.key == "map-header")
+    header.set_value(False)
+    press(rerun(app))
+    assert kept(app).data.n_items == content.count(b"\n")
+    assert "--no-header" in kept(app).arguments
+
+
+def test_one_column_chosen_twice_is_remarked():
+    app = choose(uploaded("mine.csv", GOOD), Relevance="model_score")
+    assert any("model_score is chosen 2 times: Ranked by and Relevance" in plain(text.value) for text in app.caption)
+
+
+def test_a_setting_that_makes_no_sense_is_one_sentence_on_the_page(monkeypatch):
+    monkeypatch.setenv("SPOFR_UPLOAD_DAYS", "soon")
+    app = shown("data")
+    assert [plain(error.value)[:30] for error in app.error] == ["SPOFR_UPLOAD_DAYS is 'soon'; g"]
+
+
+# -- projects ------------------------------------------------------------------------------------------
+
+
+def saved(app) -> bytes:
+    """The project of the page, as the browser would download it."""
+    from streamlit.runtime import get_instance
+
+    element = next(each for each in app.get("download_button") if "Project" in each.proto.label)
+    return get_instance().media_file_mgr._storage.get_file(element.proto.url.split("/")[-1]).content
+
+
+def project_text(home, app) -> dict:
+    (upload,) = store_of(app, home).uploads()
+    file = {"name": upload.name, "size": upload.size, "sha256": upload.sha256, "mapping": upload.mapping.to_dict()}
+    return {
+        "format": "spofr project", "version": 1, "file": file, "fingerprint": kept(app).data.fingerprint,
+        "delta": 0.2, "unit": "share", "notion": "exposure", "shift": 0.0, "notes": "Ask the <team>.",
+    }  # fmt: skip
+
+
+def test_a_project_opens_data_reading_delta_and_notes(own_home):
+    app = press(uploaded("mine.csv", GOOD))
+    project = json.dumps(project_text(own_home, app))
+    app = add(shown("data", state=token(app)), "audit.json", project)
+    seen = app.session_state["choices"]
+    assert (seen.data, seen.delta, seen.unit, seen.shift) == (kept(app).address, 0.2, "share", 0.0)
+    (upload,) = store_of(app, own_home).uploads()
+    assert upload.notes == "Ask the <team>."
+    page = shown("data", state=token(app), data=seen.data)
+    assert page.text_area[0].value == "Ask the <team>."
+
+
+def test_a_project_asks_for_its_file_and_takes_no_other(own_home):
+    first = press(uploaded("mine.csv", GOOD))
+    project = json.dumps(project_text(own_home, first))
+    app = add(shown("data"), "audit.json", project)
+    assert any("The project is about 'mine.csv'" in plain(info.value) for info in app.info)
+    add(app, "other.csv", GOOD.replace("q0", "z0"))
+    assert "uploaded" not in app.session_state
+    assert any("The project is about" in plain(info.value) for info in app.info)
+    add(app, "renamed.csv", GOOD)
+    assert kept(app).data.fingerprint == kept(first).data.fingerprint
+    assert app.session_state["choices"].delta == 0.2
+
+
+def test_a_project_on_a_sample_needs_no_file():
+    data = shown("data", data="german-credit")
+    assert titles(data)
+    fingerprint = "0" * 64
+    text = {"format": "spofr project", "version": 1, "sample": "german-credit", "fingerprint": fingerprint,
+            "delta": 0.03, "unit": "absolute", "notion": "exposure"}  # fmt: skip
+    app = add(shown("data"), "p.json", json.dumps(text))
+    assert app.session_state["choices"].data == "german-credit"
+    assert app.session_state["choices"].delta == 0.03
+    assert any("read differently today" in said for said in toasts(app))
+
+
+GOOD_PROJECT = {
+    "format": "spofr project", "version": 1, "sample": "hiring", "fingerprint": "a" * 64,
+    "delta": 0.1, "unit": "share", "notion": "exposure",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"version": 2}, "has version 2"),
+        ({"notion": "best"}, "notion 'best', which is not here"),
+        ({"sample": "nowhere"}, "sample 'nowhere', which is not here"),
+        ({"delta": -1}, "cannot be used"),
+        ({"delta": float("nan")}, "cannot be used"),
+        ({"path": "/home/x"}, "no setting 'path'"),
+        ({"fingerprint": "../x"}, "cannot be used"),
+        ({"format": "other"}, "no project file"),
+    ],
+)
+def test_a_project_that_cannot_be_used_is_one_sentence(change, said):
+    with pytest.raises(DataError, match=said):
+        read_project(json.dumps(GOOD_PROJECT | change).encode())
+    assert read_project(json.dumps(GOOD_PROJECT).encode()) == Project(**GOOD_PROJECT)
+
+
+def test_a_cut_project_is_one_sentence_on_the_page():
+    app = add(shown("data"), "p.json", json.dumps(GOOD_PROJECT)[:60])
+    assert [plain(error.value) for error in app.error] == [
+        "The project file is damaged: it is no JSON any more. Save the project again."
+    ]
+    assert not is_project(b"qid,doc\n1,2\n")
+
+
+def test_a_mapping_reads_back_from_json_and_names_itself():
+    mapping = Mapping(query="q", group=("a", "b"), way="crossing", header=False, group_names={"0": "men"})
+    assert Mapping.from_dict(json.loads(json.dumps(mapping.to_dict()))) == mapping
+    assert mapping.key != mapping.model_copy(update={"group_names": {}}).key
