@@ -10,15 +10,19 @@ from dashboard.charts.dataset_charts import group_counts, list_lengths
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
 from dashboard.session.sources import UPLOAD, Loaded, loaded, sample_names
-from dashboard.session.stored_uploads import sweep_uploads
+from dashboard.session.stored_uploads import learnable, sweep_uploads
 from dashboard.session.uploads import own_uploads
 from dashboard.widgets.elements import cards, chart, explain_errors, show_table
 from dashboard.widgets.own_files import own_files
 from dashboard.widgets.project_panel import project_panel
 from dashboard.widgets.upload_wizard import wizard
 from spofr_core.data import SAMPLES, RankingDataset
+from spofr_core.errors import SpofrError
 from spofr_core.experiments import home
 from spofr_core.reporting import counted
+
+_LISTED = 40
+"""Features that are named."""
 
 
 @explain_errors
@@ -95,6 +99,7 @@ def _content(source: Loaded) -> None:
             table=lambda: _length_frame(data),
         )
     _left_out(source)
+    _features(source)
     with st.expander("The first rows, as they were understood"):
         show_table(data[:1].to_frame().head(30), "First list of the data")
     st.caption(f"Fingerprint: sha256 {data.fingerprint}")
@@ -110,6 +115,29 @@ def _left_out(source: Loaded) -> None:
     if data.notes:
         with st.expander(f"{counted(len(data.notes), 'note', 'notes')} from reading", expanded=source.key == UPLOAD):
             st.markdown("\n".join(f"- {markdown(note)}" for note in data.notes))
+
+
+def _features(source: Loaded) -> None:
+    """What a scorer would learn from: the file is read again for it, so only when somebody asks."""
+    if source.learnable is None or source.data.relevance is None:
+        return
+    features = st.expander("What a scorer can learn from", key="features-open", on_change="rerun")
+    if not features.open:
+        return
+    with features:
+        try:
+            with st.spinner("Reading the features"):
+                data = learnable(source)
+        except SpofrError as error:
+            st.info(markdown(error.plain, 1000), icon=":material/info:")
+            return
+        names = list(data.feature_names)
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        st.markdown(f"{counted(len(names), 'column', 'columns')}: {markdown(', '.join(names[:_LISTED]), 2000)}{more}.")
+        for note in data.notes:
+            if note not in source.data.notes:
+                st.caption(markdown(note, 2000))
+        st.caption("'Change how it is read' above leaves out more.")
 
 
 def _sizes(data: RankingDataset) -> str:

@@ -17,6 +17,7 @@ from dashboard.session.sources import keep_upload, loaded
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import LIMITS, accept_upload, check_complete
 from dashboard.widgets.elements import show_table
+from dashboard.widgets.group_editor import group_editor
 from spofr_core.data import TablePreview, preview_table
 from spofr_core.errors import DataError, SpofrError
 from spofr_core.reporting import listed
@@ -184,6 +185,7 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
     mapping = draft.model_copy(update=chosen)
     _remark_twice(mapping)
     _remark_codes(preview, mapping)
+    mapping = group_editor(store, upload, mapping, tuple(known))
     return _unused(numbers, mapping, known)
 
 

@@ -167,9 +167,8 @@ def test_several_files_are_listed_and_one_is_opened():
 
 
 def test_all_that_is_missing_is_said_at_once_in_the_words_of_the_page():
-    app = press(
-        uploaded("odd.csv", "alpha,beta,gamma\n" + "".join(f"{k // 4},{k * 37 % 11 / 8},{k * k % 5}\n" for k in range(40)))
-    )
+    rows = "".join(f"{k // 4},{k * 37 % 11 / 8},{k * k % 5}\n" for k in range(40))
+    app = press(uploaded("odd.csv", f"alpha,beta,gamma\n{rows}"))
     assert [plain(error.value) for error in app.error] == [
         "Please choose a column for Query, Ranked by and Group: without them there is no audit."
     ]
@@ -218,6 +217,64 @@ def test_a_file_without_column_names_is_asked_about_and_every_row_read():
     press(rerun(app))
     assert kept(app).data.n_items == content.count(b"\n")
     assert "--no-header" in kept(app).arguments
+
+
+CODED = "q,item,points,who,rel,age,same\n" + "".join(
+    f"q{q},i{q}{k},{(5 * k + q) % 7 + 0.25},{(q + k) % 4},{k % 2},{20 + (3 * q + k) % 9},1\n"
+    for q in range(8)
+    for k in range(6)
+)
+
+
+def test_groups_are_renamed_merged_and_left_out(own_home):
+    app = choose(uploaded("coded.csv", CODED), Query="q", Ranked_by="points", Group="who", Relevance="rel")
+    assert any("The groups are called 0, 1, 2 and 3 in the file" in plain(text.value) for text in app.caption)
+    app.session_state["map-groups-open"] = True
+    rerun(app)
+    names = [box for box in app.text_input if (box.key or "").startswith("map-name-")]
+    assert [plain(box.label) for box in names] == [f"{group} is called" for group in "0123"]
+    for place, name in enumerate(["men", "women", "men"]):
+        app.text_input(key=f"map-name-{place}").set_value(name)
+    app.checkbox(key="map-kept-3").set_value(False)
+    press(rerun(app))
+    raw = read_dataset(CODED.encode(), query="q", group="who", score="points").group_sizes
+    assert kept(app).data.group_sizes == {"men": raw["0"] + raw["2"], "women": raw["1"]}
+    assert sum(kept(app).data.excluded.values()) == raw["3"]
+    (upload,) = store_of(app, own_home).uploads()
+    assert upload.mapping.group_names == {"0": "men", "1": "women", "2": "men"}
+    words = kept(app).arguments
+    assert [words[k + 1] for k, word in enumerate(words) if word == "--rename-group"] == ["0=men", "1=women", "2=men"]
+    again = shown("audit", state=token(app), data=kept(app).address)
+    assert kept(again).data.fingerprint == kept(app).data.fingerprint
+    app = press(shown("data", state=token(app), data=kept(app).address), "Change how it is read")
+    app.session_state["map-groups-open"] = True
+    rerun(app)
+    assert [app.text_input(key=f"map-name-{place}").value for place in range(4)] == ["men", "women", "men", "3"]
+    assert app.checkbox(key="map-kept-3").value is False
+
+
+def test_merging_all_groups_into_one_is_refused_in_one_sentence():
+    app = choose(uploaded("coded.csv", CODED), Query="q", Ranked_by="points", Group="rel")
+    app.session_state["map-groups-open"] = True
+    rerun(app)
+    for place in (0, 1):
+        app.text_input(key=f"map-name-{place}").set_value("all")
+    press(rerun(app))
+    assert "keep at least two apart" in plain(app.error[0].value)
+
+
+def test_features_are_left_out_by_the_owner_and_by_themselves_with_a_note():
+    app = choose(uploaded("coded.csv", CODED), Query="q", Ranked_by="points", Group="who", Relevance="rel")
+    assert set(app.multiselect(key="map-unused").options) == {"age", "same"}
+    press(app)
+    page = shown("data", state={**token(app), "features-open": True}, data=kept(app).address)
+    assert any(plain(text.value) == "1 column: age." for text in page.markdown)
+    assert any("Not among the features" in plain(text.value) and "'same'" in plain(text.value) for text in page.caption)
+    app = press(page, "Change how it is read")
+    app.multiselect(key="map-unused").set_value(["age"])
+    press(rerun(app))
+    page = shown("data", state={**token(app), "features-open": True}, data=kept(app).address)
+    assert any("no features to learn from" in plain(info.value) for info in page.info)
 
 
 def test_one_column_chosen_twice_is_remarked():
