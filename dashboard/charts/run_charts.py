@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
 
 from dashboard.charts.drawing import Drawing, Trace, axis, figure, note, rule
 from dashboard.escaping import plot
+from spofr_core.fairness import Unit, format_delta
 from spofr_core.reporting import (
     Look,
     achieved_traces,
     bar_traces,
     exact_traces,
     grid_traces,
+    ideal_line,
     number,
     palette,
     price_traces,
@@ -22,17 +25,29 @@ from spofr_core.reporting import (
 
 MOST_MARKS = 10_000
 """Models that a chart shows; beyond that the dominated ones are thinned, and the page says so."""
-ON_SCREEN = Look(ink=palette.NEUTRAL, mark=11)
+ON_SCREEN = Look(ink=palette.NEUTRAL, mark=9, muted=palette.see_through(palette.NEUTRAL, 0.35))
+NEAR = 0.25
+"""The ideal is drawn where it lies at most this part of the axis above the models, else told: it would squeeze them."""
 
 
-def grid(points: pd.DataFrame, selected: str = "") -> Drawing:
-    """Every model by violation and DCG; the chosen one has a ring around it."""
+def grid(points: pd.DataFrame, curves: pd.DataFrame, selected: str = "") -> Drawing:
+    """Every model by violation and DCG, a line with its band for each method; the chosen model has a ring around it."""
     shown = thinned(points)
-    traces = grid_traces(shown, look=ON_SCREEN)
+    traces = grid_traces(shown, curves, look=ON_SCREEN)
     chosen = shown[shown["run"] == selected]
     if len(chosen):
         traces.append(_ring(chosen.iloc[0]))
+    unit = str(shown["unit"].iloc[0])
     top = max([float(shown["violation_mean"].max()), 1e-9]) * 1.06
+    low, high = _spread(shown, curves)
+    ideal = ideal_line(shown, "violation_mean")
+    told: dict[str, Any] = {}
+    if ideal is not None and ideal[0] <= high + NEAR * (high - low):
+        high = max(high, ideal[0])
+        told = {"shapes": [_level(ideal[0])], "notes": [_corner(f"ideal DCG {number(ideal[0])}, dashed")]}
+    elif ideal is not None:
+        told = {"notes": [_corner(f"ideal DCG {number(ideal[0])}, above this chart")]}
+    pad = 0.05 * (high - low)
     return figure(
         traces,
         height=430,
@@ -40,10 +55,45 @@ def grid(points: pd.DataFrame, selected: str = "") -> Drawing:
         legend=True,
         entry=112,
         toggles=True,
-        x={"title": "mean violation on test", "range": [-0.03 * top, top]},
-        y={"title": "mean DCG on test", "showgrid": True},
+        x={**in_unit("mean violation on test", unit, top), "range": [-0.03 * top, top]},
+        y={"title": "mean DCG on test", "showgrid": True, "range": [low - pad, high + pad]},
         hovermode="closest",
+        **told,
     )
+
+
+def _spread(points: pd.DataFrame, curves: pd.DataFrame) -> tuple[float, float]:
+    """Lowest and highest DCG of an axis on the models: bands, which two seeds make endless, widen it a little only."""
+    low, high = float(points["dcg"].min()), float(points["dcg"].max())
+    more = NEAR * max(high - low, 1e-3 * abs(high), 1e-9)
+    lower, upper = curves["dcg_lower"].min(), curves["dcg_upper"].max()
+    low = low if pd.isna(lower) else max(min(low, lower), low - more)
+    high = high if pd.isna(upper) else min(max(high, upper), high + more)
+    return (low, high) if high > low else (low - more, high + more)
+
+
+def _level(at: float) -> Trace:
+    line = {"color": palette.NEUTRAL, "width": 1, "dash": "dash"}
+    return {"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": at, "y1": at, "line": line}
+
+
+def _corner(text: str) -> Trace:
+    """Words in the lower right corner of the plot: few models have much violation and little DCG."""
+    place = {"xref": "paper", "x": 1, "xanchor": "right", "yref": "paper", "y": 0, "yanchor": "bottom"}
+    return {**place, "text": text, "showarrow": False, "font": {"size": 11, "color": palette.NEUTRAL}}
+
+
+def in_unit(title: str, unit: str, span: float) -> dict[str, Any]:
+    """Title and ticks of an axis of deltas or violations; shares are per cent of the mean exposure."""
+    if unit != "share":
+        return {"title": title}
+    return {"title": f"{title}, share of mean exposure", "tickformat": percent_ticks(span)}
+
+
+def percent_ticks(span: float) -> str:
+    """A format of shares with as many decimals as keep about eight ticks over this span apart."""
+    step = 100 * max(abs(span), 1e-9) / 8
+    return f".{max(0, -math.floor(math.log10(step)))}%"
 
 
 def thinned(points: pd.DataFrame, most: int = MOST_MARKS) -> pd.DataFrame:
@@ -76,28 +126,39 @@ def _ring(model: pd.Series) -> Trace:
 def tradeoff(frame: pd.DataFrame, by: str = "method") -> Drawing:
     """DCG against the delta asked for, a curve per value of `by`. The ideal lies far above and is told in words."""
     traces = tradeoff_traces(frame, by, ideal=False, look=ON_SCREEN)
-    return _curves(traces, x="delta asked for", y="mean DCG on test")
+    return _curves(traces, x=_asked(frame, "delta"), y={"title": "mean DCG on test"})
 
 
 def price(frame: pd.DataFrame) -> Drawing:
     """Share of DCG that a delta costs."""
     traces = price_traces(frame, look=ON_SCREEN)
-    return _curves(traces, x="delta asked for", y="share of DCG lost", tickformat=".1%")
+    values = pd.concat([frame["price"], frame["price_lower"], frame["price_upper"]])
+    y = {"title": "share of DCG lost", "tickformat": percent_ticks(float(values.max() - values.min()))}
+    return _curves(traces, x=_asked(frame, "delta"), y=y)
 
 
 def achieved(frame: pd.DataFrame) -> Drawing:
     """What was asked for against what was achieved."""
-    return _curves(achieved_traces(frame, look=ON_SCREEN), x="delta asked for", y="violation on test")
+    asked = frame[frame["asked"] == "delta"]
+    unit = str(frame["unit"].iloc[0])
+    y = in_unit("violation on test", unit, float(asked["violation_max"].max()))
+    return _curves(achieved_traces(frame, look=ON_SCREEN), x=_asked(asked, "value"), y=y)
 
 
-def exact(frame: pd.DataFrame, delta: float, name: str) -> Drawing:
+def exact(frame: pd.DataFrame, delta: float, name: str, unit: Unit = "absolute") -> Drawing:
     """One model at every delta, with the delta of the page marked."""
     top = float(frame["delta"].max())
     marks: dict[str, Any] = (
-        {"shapes": [rule(delta)], "notes": [note(delta, f"delta {number(delta)}")]} if delta <= top else {}
+        {"shapes": [rule(delta)], "notes": [note(delta, f"delta {format_delta(delta, unit, 3)}")]}
+        if delta <= top
+        else {}
     )
     traces = exact_traces(frame, plot(name, 60))
-    return _curves(traces, x="delta", y="mean DCG on test", legend=False, **marks)
+    return _curves(traces, x=in_unit("delta", unit, top), y={"title": "mean DCG on test"}, legend=False, **marks)
+
+
+def _asked(frame: pd.DataFrame, column: str) -> dict[str, Any]:
+    return in_unit("delta asked for", str(frame["unit"].iloc[0]), float(frame[column].max()))
 
 
 def guarantee(frame: pd.DataFrame) -> Drawing:
@@ -120,20 +181,8 @@ def guarantee(frame: pd.DataFrame) -> Drawing:
     )
 
 
-def _curves(
-    traces: list[Trace], *, x: str, y: str, legend: bool = True, tickformat: str | None = None, **more: Any
-) -> Drawing:
-    settings = {"tickformat": tickformat} if tickformat else {}
-    return figure(
-        traces,
-        height=360,
-        top=34,
-        legend=legend,
-        toggles=True,
-        x={"title": x},
-        y={"title": y, "showgrid": True, **settings},
-        **more,
-    )
+def _curves(traces: list[Trace], *, x: dict[str, Any], y: dict[str, Any], legend: bool = True, **more: Any) -> Drawing:
+    return figure(traces, height=360, top=34, legend=legend, toggles=True, x=x, y={"showgrid": True, **y}, **more)
 
 
 def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]]) -> Drawing:

@@ -108,17 +108,18 @@ def choices() -> Choices:
 
 
 def choose(**changes: Any) -> None:
-    """Change some choices. Other data, groups or model forget the query that was looked at; other data, the model.
+    """Change some choices. Other data, groups or model forget the query that was looked at; other data or
+    groups, the model and the runs.
 
     Other data is asked for delta in its own unit. Where that is the present one, delta stays as it is.
     """
     before = choices()
     if changes.get("data", before.data) != before.data:
         opening = opening_delta(changes["data"])
-        changes = {"groups": "", "query": "", "top": 0, "model": ""} | changes
+        changes = {"groups": "", "query": "", "top": 0, "model": "", "sweep": ""} | changes
         changes = (opening if opening["unit"] != before.unit else {}) | changes
     elif changes.get("groups", before.groups) != before.groups:
-        changes = {"query": "", "model": ""} | changes
+        changes = {"query": "", "model": "", "sweep": ""} | changes
     elif changes.get("model", before.model) != before.model:
         changes = {"query": ""} | changes
     st.session_state[_KEY] = replace(before, **changes)

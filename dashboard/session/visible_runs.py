@@ -7,6 +7,7 @@ import shutil
 import time
 import uuid
 import zipfile
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,14 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from dashboard.session.choices import choices
+from dashboard.session.sources import loaded_data
+from dashboard.session.stored_uploads import dataset_of_upload
 from dashboard.session.visitor import visitor
 from spofr_core.data import SAMPLES, sample_path
+from spofr_core.errors import SpofrError
 from spofr_core.experiments import (
     RESULT_COLUMNS,
-    RunRecord,
     RunStore,
     home,
     pointed_runs,
@@ -33,7 +37,7 @@ from spofr_core.reporting import counted, in_order, method_title, name_text
 
 Origin = Literal["bundled", "shared", "own"]
 
-SAME = ["dataset", "notion", "groups", "clicks", "method", "delta", "penalty", "seed"]
+SAME = ["dataset", "notion", "unit", "groups", "clicks", "method", "delta", "penalty", "seed"]
 """What tells two runs apart in a chart."""
 
 
@@ -123,8 +127,8 @@ def _when(sweep: Sweep) -> str:
 
 
 def results_of(chosen: list[Sweep]) -> pd.DataFrame:
-    """The runs that are done, a row each: the columns of `results.parquet`, the key of their sweep, and as `source` the
-    plain name of their data.
+    """The runs that are done, a row each: the columns of `results.parquet`, the key of their sweep, as `source` the
+    plain name of their data, and as `data` and `grouping` what `about_runs` says of them.
 
     Data with the same name but other lists is told apart by its name. Of runs that differ in nothing but their training
     settings the first sweep's is kept.
@@ -136,7 +140,7 @@ def results_of(chosen: list[Sweep]) -> pd.DataFrame:
 def _results(_chosen: list[Sweep], state: str) -> pd.DataFrame:
     frames = [_done(sweep) for sweep in _chosen]
     if not frames:
-        return pd.DataFrame(columns=[*RESULT_COLUMNS, "source", "sweep"])
+        return pd.DataFrame(columns=[*RESULT_COLUMNS, "source", "sweep", "data", "grouping"])
     return pd.concat(frames, ignore_index=True).drop_duplicates(SAME, ignore_index=True)
 
 
@@ -149,8 +153,15 @@ def _done(sweep: Sweep) -> pd.DataFrame:
 def _read_done(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> pd.DataFrame:
     frame = results(_sweep.store, _sweep.runs)
     frame = frame[frame["status"] == "done"]
-    labels = {run: _data_label(_sweep.store.get(run)) for run in frame["run"]}
-    return frame.assign(source=frame["dataset"], dataset=frame["run"].map(labels), sweep=key)
+    settings = [_sweep.store.find(run).settings for run in frame["run"]]
+    about = [about_runs(each["dataset"], each["groups"]) for each in settings]
+    return frame.assign(
+        source=frame["dataset"],
+        dataset=[data_label(each["dataset"], each["groups"], each["data_seed"]) for each in settings],
+        sweep=key,
+        data=[data for data, _ in about],
+        grouping=[grouping for _, grouping in about],
+    )
 
 
 def _last_change(sweep: Sweep) -> tuple[int, int]:
@@ -185,11 +196,41 @@ def _queries(root: str, runs: tuple[str, ...], part: str) -> pd.DataFrame:
     return query_results(RunStore(root, create=False), runs, part)
 
 
-def _data_label(record: RunRecord | None) -> str:
-    if record is None:
-        return "?"
-    settings = record.settings
-    return data_label(settings["dataset"], settings["groups"], settings["data_seed"])
+def about_runs(dataset: Mapping[str, Any], groups: Any = None) -> tuple[str, str]:
+    """What runs are about, from their settings: a sample or a file, and the key of its grouping.
+
+    A number of groups that the sample does not offer under a name goes by the number; that of a file is in the file.
+    """
+    sample = str(dataset.get("sample") or "")
+    if sample not in SAMPLES:
+        return sample or str(dataset.get("file")), "" if groups is None else str(groups)
+    known = SAMPLES[sample]
+    if groups is None:
+        return sample, next(iter(known.groupings))
+    plain = "+".join(groups) if isinstance(groups, list | tuple) else groups
+    return sample, next((key for key in known.groupings if plain in (key, known.groups_of(key))), str(plain))
+
+
+def chosen_about() -> tuple[str, str]:
+    """What this session looks at, as `about_runs` says it; an upload that nothing was trained on has no runs."""
+    wanted = choices()
+    if wanted.data in SAMPLES:
+        offered = SAMPLES[wanted.data].groupings
+        return wanted.data, wanted.groups if wanted.groups in offered else next(iter(offered))
+    # Reading an upload with its features takes time: nobody waits for it who never trained on one.
+    if (private_runs(home(), visitor()) / "store.json").exists():
+        with suppress(SpofrError):
+            return str(dataset_of_upload(loaded_data(), home(), visitor())[0]["file"]), ""
+    return wanted.data, ""
+
+
+def chosen_label() -> str:
+    """The data of this session with its grouping, as sentences name it."""
+    data, grouping = chosen_about()
+    if data not in SAMPLES:
+        return name_text(loaded_data().title, 80)
+    label = SAMPLES[data].groupings[grouping]
+    return f"{SAMPLES[data].title}, {label[:1].lower()}{label[1:]}"
 
 
 def data_label(dataset: dict[str, Any], groups: Any = None, data_seed: int = 0) -> str:

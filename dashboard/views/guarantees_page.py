@@ -9,13 +9,12 @@ import streamlit as st
 
 from dashboard.charts import run_charts as charts
 from dashboard.escaping import markdown
-from dashboard.navigation import page_named
-from dashboard.session.choices import choices
 from dashboard.session.visible_runs import Sweep, queries_of
 from dashboard.widgets.elements import chart, explain_errors, show_table
-from dashboard.widgets.run_picker import picked
+from dashboard.widgets.run_picker import delta_in, picked
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation import GUARANTEE_DELTAS, LEVELS, guarantees
+from spofr_core.fairness import Unit, format_delta
 from spofr_core.reporting import (
     baselines,
     empty_slots,
@@ -28,32 +27,36 @@ from spofr_core.reporting import (
     promised,
 )
 
+TITLE = "How many queries hold delta"
+"""Where there are no numbers to say it with."""
 Chosen = Literal["validation", "test"]
 CHOSEN_ON: tuple[Chosen, ...] = ("validation", "test")
 SHOWN_LEVELS = (0.5, 0.9, 1.0)
-SHOWN_DELTAS = (0.01, 0.03, 0.05, 0.1)
+OFFERED_DELTAS: dict[Unit, tuple[float, ...]] = {
+    "absolute": (*GUARANTEE_DELTAS, 0.15, 0.4),
+    "share": (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0),
+}
+SHOWN_DELTAS: dict[Unit, tuple[float, ...]] = {"absolute": (0.01, 0.03, 0.05, 0.1), "share": (0.05, 0.1, 0.2, 0.5)}
 MOST_DELTAS = 8
 
 
 @explain_errors
 def page() -> None:
     """The page."""
-    headline = st.container()
-    found = picked("guarantees")
+    found = picked("guarantees", TITLE)
     if found is None:
-        headline.title("How many queries hold delta", anchor=False)
-        st.page_link(page_named("train"), label="Train models", icon=":material/model_training:")
         return
     rivals = found.setting[~found.setting["method"].isin(baselines())]
     if rivals.empty:
-        headline.title("How many queries hold delta", anchor=False)
-        st.info("These runs are the two ends of a chart only; train a method to compare.", icon=":material/info:")
+        with found.top:
+            st.title(TITLE, anchor=False)
+            st.info("These runs are the two ends of a chart only; train a method to compare.", icon=":material/info:")
         return
-    levels, deltas, select = _asked()
-    with_mine = sorted({*deltas, choices().delta})
-    frame = _taken(found.sweeps, rivals, found.key, tuple(with_mine), tuple(levels), select)
-    with headline:
-        st.title(markdown(promised(frame, choices().delta, max(levels))) + r"\.", anchor=False)
+    levels, deltas, select = _asked(found.unit, rivals)
+    mine = delta_in(found.unit)
+    frame = _taken(found.sweeps, rivals, found.key, tuple(sorted({*deltas, mine})), tuple(levels), select)
+    with found.top:
+        st.title(markdown(promised(frame, mine, max(levels))) + r"\.", anchor=False)
         st.markdown(_what(select))
     _bars(frame[frame["delta"].isin(deltas)])
     _table(frame)
@@ -79,7 +82,7 @@ def _taken(
     )
 
 
-def _asked() -> tuple[list[float], list[float], Chosen]:
+def _asked(unit: Unit, rivals: pd.DataFrame) -> tuple[list[float], list[float], Chosen]:
     levels = st.pills(
         "Share of the queries that must hold delta",
         LEVELS,
@@ -93,11 +96,11 @@ def _asked() -> tuple[list[float], list[float], Chosen]:
     with left:
         deltas = st.multiselect(
             "deltas",
-            sorted({*GUARANTEE_DELTAS, 0.15, 0.4}),
-            default=SHOWN_DELTAS,
-            format_func=lambda delta: f"{delta:g}",
+            sorted({*OFFERED_DELTAS[unit], *rivals["delta"].dropna()}),
+            default=SHOWN_DELTAS[unit],
+            format_func=lambda delta: format_delta(delta, unit),
             max_selections=MOST_DELTAS,
-            key="guarantees-deltas",
+            key=f"guarantees-deltas-{unit}",
         )
     with right:
         select = st.segmented_control(
@@ -119,7 +122,8 @@ def _what(select: str) -> str:
     chosen = "validation queries" if select == "validation" else "same test queries"
     return (
         "For each method, delta and share: the model with the highest DCG among those that hold delta on at least that "
-        f"share of the {chosen}. Bars show its mean DCG on test."
+        f"share of the {chosen}. Bars show its mean DCG on test with the 95 % interval of that mean over the test "
+        "queries: bars whose intervals overlap are no difference that these runs can show."
     )
 
 
@@ -144,13 +148,14 @@ def _table(frame: pd.DataFrame) -> None:
     frame = frame.sort_values(["delta", "level", "method"], key=lambda c: c.map(order) if c.name == "method" else c)
     shown = pd.DataFrame(
         {
-            "delta": frame["delta"],
+            "delta": [format_delta(delta, unit) for delta, unit in zip(frame["delta"], frame["unit"], strict=True)],
             "share asked for, %": 100 * frame["level"],
             "method": [method_title(method) for method in frame["method"]],
             "guarantee": ["by construction" if is_guaranteed(method) else "no guarantee" for method in frame["method"]],
             "models": frame["models"],
             "that qualify": frame["qualified"],
             "DCG on test": frame["dcg"],
+            "± over queries": frame["dcg_upper"] - frame["dcg"],
             "share on test, %": 100 * frame["share"].astype("float64"),
             "run": frame["run"].fillna(""),
         }
@@ -158,6 +163,8 @@ def _table(frame: pd.DataFrame) -> None:
     looks = {
         "method": st.column_config.TextColumn(width="medium"),
         "DCG on test": st.column_config.NumberColumn(format="%.4f"),
+        "± over queries": st.column_config.NumberColumn(format="%.4f"),
+        "run": st.column_config.TextColumn(width="medium"),
         "share on test, %": st.column_config.NumberColumn(format="%.1f"),
     }
     show_table(shown, "For each delta, share and method: the model taken", columns=looks)

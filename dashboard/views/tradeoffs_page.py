@@ -14,12 +14,13 @@ from dashboard.charts import run_charts as charts
 from dashboard.charts.drawing import Drawing
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
-from dashboard.session.choices import choices, choose, follow
+from dashboard.session.choices import choices, follow
 from dashboard.session.chosen_model import Model, exact_curve, model_named, run_title
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.widgets.elements import chart, explain_errors, tabs
-from dashboard.widgets.run_picker import Picked, part_of, picked, said, values_of
+from dashboard.widgets.run_picker import Picked, delta_in, look_at, part_of, picked, said, values_of
 from spofr_core.evaluation import (
+    achieved_tradeoff,
     asked_and_achieved,
     best_at_violation,
     grid_search,
@@ -27,6 +28,7 @@ from spofr_core.evaluation import (
     price_of_fairness,
     tradeoff,
 )
+from spofr_core.fairness import format_delta
 from spofr_core.reporting import baselines, counted, in_order, listed, matched, method_title, names_of_methods, number
 
 BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
@@ -41,19 +43,15 @@ BY = {
 @explain_errors
 def page() -> None:
     """The page."""
-    headline = st.container()
-    found = picked("tradeoffs")
+    found = picked("tradeoffs", "What fairness costs")
     if found is None:
-        headline.title("What fairness costs", anchor=False)
-        _to_training()
         return
-    head, rest = _headline(found.setting, found.key, choices().delta)
-    with headline:
+    head, rest = _headline(found.setting, found.key, delta_in(found.unit))
+    with found.top:
         st.title(markdown(head) + r"\.", anchor=False)
-        st.markdown(markdown(rest))
-    points = _analyses(found.setting, found.key).points
-    _models(points, found.key)
-    _chosen_model(points)
+        st.markdown(markdown(rest, 1000))
+    _models(found)
+    _chosen_model(found)
     _curves(found)
 
 
@@ -62,6 +60,7 @@ class Analyses:
     """What the charts of a setting show; none of it depends on the delta on the screen."""
 
     points: pd.DataFrame
+    means: pd.DataFrame
     curve: pd.DataFrame
     asked: pd.DataFrame
     cost: pd.DataFrame
@@ -69,10 +68,10 @@ class Analyses:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _analyses(_setting: pd.DataFrame, key: str) -> Analyses:
-    points, curve = grid_search(_setting), tradeoff(_setting)
+    points, means, curve = grid_search(_setting), achieved_tradeoff(_setting), tradeoff(_setting)
     if curve.empty:
-        return Analyses(points, curve, curve, curve)
-    return Analyses(points, curve, asked_and_achieved(_setting), price_of_fairness(_setting))
+        return Analyses(points, means, curve, curve, curve)
+    return Analyses(points, means, curve, asked_and_achieved(_setting), price_of_fairness(_setting))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -82,8 +81,8 @@ def _headline(_setting: pd.DataFrame, key: str, delta: float) -> tuple[str, str]
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _grid(_points: pd.DataFrame, key: str, model: str) -> Drawing:
-    return charts.grid(_points, model)
+def _grid(_analyses: Analyses, key: str, model: str) -> Drawing:
+    return charts.grid(_analyses.points, _analyses.means, model)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -91,26 +90,26 @@ def _delta_figure(_curve: pd.DataFrame, key: str) -> Drawing:
     return charts.tradeoff(_curve)
 
 
-def _to_training() -> None:
-    st.page_link(page_named("train"), label="Train models", icon=":material/model_training:")
-
-
-def _models(points: pd.DataFrame, key: str) -> None:
+def _models(found: Picked) -> None:
+    analyses = _analyses(found.setting, found.key)
+    points = analyses.points
     cut = f" Drawn with {charts.MOST_MARKS:,} of {len(points):,} models." if len(points) > charts.MOST_MARKS else ""
     front = int((~points["dominated"]).sum())
     chart(
-        _grid(points, key, choices().model),
-        "Every trained model",
-        "Mean DCG against mean violation on test, a mark per trained model; the ideal DCG is dashed.",
+        _grid(analyses, found.key, choices().model),
+        "DCG against violation",
+        "Mean DCG against mean violation on test: a line per method with its band over seeds, a mark per model.",
         table=lambda: points,
-        note=f"{counted(len(points), 'model', 'models')}; {front} are not dominated. Grey: another model has no more "
-        f"violation and no less DCG. Click a mark to look at that model on every page.{cut}",
-        on_mark=lambda run: choose(model=run),
+        note=f"Lines: means over seeds of each delta or penalty of a method. {BAND} Marks: "
+        f"{counted(len(points), 'model', 'models')}, of which {front} are not dominated; muted: another model has no "
+        f"more violation and no less DCG. Click a mark to look at that model on every page.{cut}",
+        on_mark=lambda run: look_at(run, found),
     )
 
 
-def _chosen_model(points: pd.DataFrame) -> None:
+def _chosen_model(found: Picked) -> None:
     """The same choice for those who do not click, and what the chosen model can do."""
+    points = _analyses(found.setting, found.key).points
     ordered = points.sort_values(["dominated", "violation_mean"], kind="stable")
     records: list[dict[str, Any]] = ordered.to_dict("records")  # type: ignore[assignment]  # columns are text
     titles = {row["run"]: run_title(row) for row in records}
@@ -121,7 +120,7 @@ def _chosen_model(points: pd.DataFrame) -> None:
         offered,
         format_func=lambda run: titles.get(run, "(none: the scores of the data)"),
         key="tradeoffs-model",
-        on_change=lambda: choose(model=st.session_state["tradeoffs-model"]),
+        on_change=lambda: look_at(st.session_state["tradeoffs-model"], found),
         filter_mode="contains",
     )
     if choices().model not in titles:
@@ -132,7 +131,7 @@ def _chosen_model(points: pd.DataFrame) -> None:
     row = points[points["run"] == model.run].iloc[0]
     with st.container(border=True):
         st.markdown(f"**{markdown(model.title)}**")
-        st.markdown(markdown(_measured(model, row)))
+        st.markdown(markdown(_measured(model, row), 1000))
         with st.container(horizontal=True):
             st.page_link(page_named("audit"), label="Audit its scores", icon=":material/balance:")
             st.page_link(page_named("policy"), label="See its policies", icon=":material/casino:")
@@ -148,7 +147,8 @@ def _measured(model: Model, row: pd.Series) -> str:
     notes = f" {' '.join(model.record.notes)}" if model.record.notes else ""
     return (
         f"On test: DCG {number(row['dcg'], 4)} of at most {number(row['ideal_dcg'], 4)}, mean violation "
-        f"{number(row['violation_mean'])}, largest {number(row['violation_max'])}. {promise}{notes}"
+        f"{format_delta(row['violation_mean'], row['unit'], 3)}, largest "
+        f"{format_delta(row['violation_max'], row['unit'], 3)}. {promise}{notes} Run {row['run']}."
     )
 
 
@@ -157,7 +157,7 @@ def _without_training(model: Model) -> None:
         return
     frame = exact_curve(model, model.run)
     chart(
-        charts.exact(frame, choices().delta, model.title),
+        charts.exact(frame, delta_in(model.fairness.unit), model.title, model.fairness.unit),
         "The same scores at every delta, without training again",
         "DCG on test of the exact fair policies of this model's scores, for 41 values of delta.",
         table=lambda: frame,
@@ -219,7 +219,8 @@ def _price(analyses: Analyses) -> None:
         "Share of DCG lost against the largest delta of the grid.",
         table=lambda: analyses.cost,
         headed=False,
-        note=f"Against the same method and seed at delta = {analyses.curve['delta'].max():g}. {BAND}",
+        note="Against the same method and seed at delta = "
+        f"{format_delta(analyses.curve['delta'].max(), analyses.curve['unit'].iloc[0])}. {BAND}",
     )
 
 

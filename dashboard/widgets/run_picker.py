@@ -1,21 +1,42 @@
-"""Which runs a page of many models looks at: sweeps, and one setting of them."""
+"""Which runs a page of many models looks at: those on the data of the session, unless the reader asks for others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dashboard.escaping import markdown
 from dashboard.jobs.job_board import JobBoard
+from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose, follow
-from dashboard.session.visible_runs import Sweep, results_of, state_of, sweep_of, sweep_title, sweeps
+from dashboard.session.remembered import fairness_of, measured
+from dashboard.session.sources import loaded_data
+from dashboard.session.visible_runs import (
+    Sweep,
+    about_runs,
+    chosen_about,
+    chosen_label,
+    results_of,
+    state_of,
+    sweep_of,
+    sweep_title,
+    sweeps,
+)
 from dashboard.session.visitor import visitor
+from dashboard.widgets.sidebar import UNITS
+from spofr_core.data import SAMPLES
+from spofr_core.evaluation import carried_delta
 from spofr_core.experiments import home
+from spofr_core.fairness import NOTIONS, Unit
+from spofr_core.reporting import counted
 
-_NAMES = {"dataset": "Data", "notion": "Notion", "groups": "Groups", "clicks": "Learned from"}
+_NAMES = {"dataset": "Data", "notion": "Notion", "unit": "delta is", "groups": "Groups", "clicks": "Learned from"}
+"""Columns by which runs cannot be compared, and how they are asked for."""
 
 
 @dataclass(frozen=True)
@@ -30,32 +51,77 @@ class Picked:
     setting: pd.DataFrame
     where: dict[str, Any]
     key: str
+    top: DeltaGenerator
+    """Above the controls: what the page has to say first."""
+
+    @property
+    def unit(self) -> Unit:
+        """That of the deltas and violations of the setting."""
+        unit: Unit = self.where["unit"]
+        return unit
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What the runs of the setting are about: data and grouping, as `chosen_about` says it."""
+        return self.setting["data"].iloc[0], self.setting["grouping"].iloc[0]
 
 
-def picked(page: str) -> Picked | None:
-    """Let the reader choose; None, and a sentence, where no run is done yet."""
-    offered = {sweep.key: sweep for sweep in sweeps()}
+def picked(page: str, title: str) -> Picked | None:
+    """Say whose runs these are, and let the reader choose others; None, and a way on, where there is none to show.
+
+    `title` is that of the page where it has no runs to speak of.
+    """
+    top = st.container()
+    offered = {sweep.key: sweep for sweep in _this_data_first(sweeps())}
     current = _current(list(offered.values()))
+    chosen = [offered[key] for key in current]
+    runs = results_of(chosen)
+    if runs.empty:
+        with top:
+            st.title(title, anchor=False)
+            _nothing_yet(named=bool(current))
     follow(f"{page}-sweeps", current, of=tuple(offered))
     st.multiselect(
-        "Sweeps",
+        "Sweeps" if current else "Or look at runs on other data",
         list(offered),
         format_func=lambda key: sweep_title(offered[key]),
         key=f"{page}-sweeps",
         on_change=lambda: choose(sweep=".".join(st.session_state[f"{page}-sweeps"])),
         help="Sets of trained models. Bundled ones come with the project; yours are added by the Train page.",
     )
-    chosen = [offered[key] for key in current]
-    runs = results_of(chosen)
     if runs.empty:
-        st.info("None of these runs is done yet. They appear here one by one.", icon=":material/hourglass_empty:")
         return None
     where = _setting(page, runs)
-    return Picked(chosen, runs, part_of(runs, where), where, f"{state_of(chosen)};{where}")
+    found = Picked(chosen, runs, part_of(runs, where), where, f"{state_of(chosen)};{where}", top)
+    with top:
+        _whose(found)
+    return found
+
+
+def delta_in(unit: Unit) -> float:
+    """The delta of the session; in another unit, the one that as many lists of the data hold."""
+    current = choices()
+    if current.unit == unit:
+        return current.delta
+    data = loaded_data().data
+    before, after = (measured(data, fairness_of(each, data)) for each in (current, replace(current, unit=unit)))
+    return carried_delta(before, current.delta, after)
+
+
+def _this_data_first(offered: list[Sweep]) -> list[Sweep]:
+    """The sweeps with runs on the data of the session, then the others; both in their own order."""
+    return sorted(offered, key=lambda sweep: not _is_about(sweep, chosen_about()))
+
+
+def _is_about(sweep: Sweep, about: tuple[str, str]) -> bool:
+    """Whether a run of this sweep is done that is about this data, grouped this way."""
+    runs = results_of([sweep])
+    return bool(((runs["data"] == about[0]) & (runs["grouping"] == about[1])).any())
 
 
 def _current(offered: list[Sweep]) -> list[str]:
-    """The sweeps of the address; else that of the chosen model; else this visitor's latest; else the first bundled."""
+    """The sweeps of the address; else that of the chosen model; else the latest on the data of the session, bundled
+    ones last; else none."""
     known = {sweep.key for sweep in offered}
     named = [key for key in choices().sweep.split(".") if key in known]
     if named:
@@ -63,28 +129,90 @@ def _current(offered: list[Sweep]) -> list[str]:
     of_model = sweep_of(choices().model, offered) if choices().model else None
     if of_model is not None:
         return [of_model.key]
-    for job in JobBoard(home()).jobs(visitor()):
-        mine = next((sweep for sweep in offered if set(sweep.runs) == set(job.runs)), None)
-        if mine is not None and not results_of([mine]).empty:
-            return [mine.key]
-    bundled = next((sweep.key for sweep in offered if sweep.origin == "bundled"), None)
-    return [bundled] if bundled else [sweep.key for sweep in offered[:1]]
+    return [sweep.key for sweep in offered if _is_about(sweep, chosen_about())][:1]
+
+
+def look_at(run: str, found: Picked) -> None:
+    """Make a model of these runs the one that every page is about, and its data that of every page."""
+    row = found.runs[found.runs["run"] == run]
+    data, grouping = (str(row[name].iloc[0]) for name in ("data", "grouping")) if len(row) else ("", "")
+    elsewhere = data in SAMPLES and grouping in SAMPLES[data].groupings and (data, grouping) != chosen_about()
+    choose(**({"data": data, "groups": grouping} if elsewhere else {}), model=run)
+
+
+def _whose(found: Picked) -> None:
+    """Whose runs the page shows: a line above everything, and a way back where it is not the data of the session."""
+    label = markdown(found.where["dataset"], 120)
+    seeds = counted(found.setting["seed"].nunique(), "seed", "seeds")
+    models = counted(len(found.setting), "trained model", "trained models")
+    groups = said("groups", found.where["groups"])
+    st.caption(f"Runs on {label} · {groups} · {models} · {seeds}")
+    if found.about == chosen_about():
+        return
+    st.warning(
+        f"These runs are on {label} ({groups}). The other pages look at {markdown(chosen_label(), 160)}.",
+        icon=":material/swap_horiz:",
+    )
+    data, grouping = found.about
+    with st.container(horizontal=True):
+        if choices().sweep:
+            st.button(
+                "Runs on the data of the other pages",
+                icon=":material/undo:",
+                key="runs-back",
+                on_click=lambda: choose(sweep="", model=""),
+            )
+        if data in SAMPLES and grouping in SAMPLES[data].groupings:
+            st.button(
+                "Use this data on every page",
+                icon=":material/done_all:",
+                key="runs-use",
+                on_click=lambda: choose(data=data, groups=grouping),
+            )
+
+
+def _nothing_yet(*, named: bool) -> None:
+    """Nothing to show: because nothing is done yet, or because nobody has trained on this data."""
+    if named or _at_work():
+        st.info("None of these runs is done yet. They appear here one by one.", icon=":material/hourglass_empty:")
+        st.page_link(page_named("train"), label="See how far they are", icon=":material/model_training:")
+        return
+    st.info(f"No runs on this data yet: {markdown(chosen_label(), 160)}.", icon=":material/info:")
+    if st.button("Train on this data", type="primary", icon=":material/model_training:", key="train-on-this"):
+        st.switch_page(page_named("train"))
+
+
+def _at_work() -> bool:
+    """Whether a job of this visitor is training on the data of the session."""
+    data, grouping = chosen_about()
+    active = [job.spec for job in JobBoard(home()).jobs(visitor()) if job.active]
+    return any(
+        about_runs(spec["dataset"], groups) == (data, grouping)
+        for spec in active
+        for groups in spec.get("groups") or [None]
+    )
 
 
 def _setting(page: str, runs: pd.DataFrame) -> dict[str, Any]:
-    """One value of each column by which runs cannot be compared; asked for only where there is a choice."""
+    """One value of each column by which runs cannot be compared; asked for only where there is a choice.
+
+    The choices of the session come first: its data, grouping, notion and unit.
+    """
+    data, grouping = chosen_about()
     open_questions: dict[str, Any] = {}
     left = runs
     several = [name for name in _NAMES if len(values_of(runs, name)) > 1]
     columns = st.columns(len(several)) if several else []
     for name, column in zip(several, columns, strict=True):
         values = values_of(left, name)
-        key = f"{page}-{name}"
-        if st.session_state.get(key) not in values:
-            st.session_state.pop(key, None)
-        chosen = column.selectbox(_NAMES[name], values, format_func=partial(said, name), key=key)
-        open_questions[name] = chosen
-        left = part_of(left, {name: chosen})
+        mine = part_of(left, {"data": data, "grouping": grouping})
+        first = {"notion": choices().notion, "unit": choices().unit}.get(name)
+        usual = first if first in values else (values_of(mine, name) or values)[0]
+        key, of = f"{page}-{name}", (data, grouping, tuple(values))
+        if st.session_state.get(key) not in values or st.session_state.get(f"{key}-of") != of:
+            st.session_state.update({key: usual, f"{key}-of": of})
+        open_questions[name] = column.selectbox(_NAMES[name], values, format_func=partial(said, name), key=key)
+        left = part_of(left, {name: open_questions[name]})
     return {name: open_questions.get(name, values_of(left, name)[0]) for name in _NAMES}
 
 
@@ -107,4 +235,8 @@ def said(name: str, value: Any) -> str:
         return "true labels" if value is None else f"{int(value):,} clicks"
     if name == "groups":
         return "?" if value is None else f"{int(value)} groups"
+    if name == "notion" and value in NOTIONS:
+        return NOTIONS[value].label
+    if name == "unit":
+        return next((words for unit, words in UNITS.items() if unit == value), str(value))
     return str(value)

@@ -13,6 +13,7 @@ from spofr_core.evaluation.repair import Repair, repair, repair_table
 from spofr_core.evaluation.seeds import over_seeds, paired_difference, sign_of
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.evaluation.tradeoffs import (
+    achieved_tradeoff,
     asked_and_achieved,
     method_difference,
     multi_group,
@@ -37,6 +38,7 @@ __all__ = [
     "QueryTable",
     "Repair",
     "SmallGroups",
+    "achieved_tradeoff",
     "asked_and_achieved",
     "audit",
     "audit_folder",

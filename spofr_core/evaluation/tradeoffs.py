@@ -38,6 +38,23 @@ def tradeoff(results: pd.DataFrame) -> pd.DataFrame:
     return curve.assign(ideal_dcg=ideal["ideal_dcg"])
 
 
+def achieved_tradeoff(results: pd.DataFrame) -> pd.DataFrame:
+    """Utility against the violation achieved: a point per setting of a method, that is per delta or penalty.
+
+    x = mean over seeds of the mean test violation, y = mean over seeds of the mean test DCG, band = Student interval of
+    that mean over seeds. Sorted by method and violation: what a line of a method goes through.
+
+    Returns
+    -------
+    DataFrame
+        dataset, notion, unit, groups, clicks, method, delta, penalty, n, dcg and violation_mean with their intervals
+        and ranges.
+    """
+    keys = [*SETTING, "method", "delta", "penalty"]
+    found = over_seeds(done(results), keys, ["dcg", "violation_mean"])
+    return found.sort_values([*SETTING, "method", "violation_mean"], kind="stable", ignore_index=True)
+
+
 def multi_group(results: pd.DataFrame) -> pd.DataFrame:
     """`tradeoff` of the data that was run with more than one number of groups: one curve per number.
 

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         tradeoff_figure,
         tradeoff_traces,
     )
+    from spofr_core.reporting.run_frames import ideal_line
     from spofr_core.reporting.run_words import difference_text, empty_slots, matched, names_of_methods, promised
     from spofr_core.reporting.series import (
         Variant,
@@ -114,6 +115,7 @@ _HOME = {
         "tradeoff_figure",
         "tradeoff_traces",
     ),
+    "run_frames": ("ideal_line",),
     "run_words": ("difference_text", "empty_slots", "matched", "names_of_methods", "promised"),
     "series": ("Variant", "Variants", "baselines", "in_order", "is_guaranteed", "method_style", "method_title"),
 }
@@ -160,6 +162,7 @@ __all__ = [
     "group_styles",
     "groups_left_out",
     "guarantee_figure",
+    "ideal_line",
     "in_order",
     "interval",
     "is_guaranteed",

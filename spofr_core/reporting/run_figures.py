@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from spofr_core.fairness import format_delta
 from spofr_core.reporting.palette import ACCENT, DOMINATED, GRID, HATCH, INK, see_through
 from spofr_core.reporting.run_frames import achieved_frame, grid_frame, guarantee_bars, ideal_line
 from spofr_core.reporting.series import NO_VARIANTS, Variants, series_of
@@ -32,12 +33,15 @@ class Look:
         Colour of reference lines: one that can be seen on the ground that they are drawn on.
     mark : int
         Size of a mark in pixels.
+    muted : str
+        Colour of models that others dominate: it must stand back on the ground that it is drawn on.
     variants : mapping
         Methods under settings of their own, told apart by name.
     """
 
     ink: str = INK
     mark: int = 9
+    muted: str = DOMINATED
     variants: Variants = field(default_factory=dict)
 
 
@@ -94,26 +98,47 @@ def achieved_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace
     return [*traces, _line([0, top], [0, top], "delta", _reference(look))]
 
 
-def grid_traces(points: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace]:
-    """Every trained model: mean violation achieved and mean DCG; dominated models grey, the ideal DCG dashed."""
+def grid_traces(points: pd.DataFrame, curves: pd.DataFrame | None = None, *, look: Look = ON_PAPER) -> list[Trace]:
+    """Every trained model: mean violation achieved and mean DCG; dominated models muted.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Of `grid_search`.
+    curves : DataFrame, optional
+        Of `achieved_tradeoff`: a line per method through the means of its settings, with its band over seeds. Without
+        them a step line joins the models that nobody dominates.
+    """
     traces: list[Trace] = []
     front = points[~points["dominated"]].sort_values("violation_mean")
-    if len(front) > 1:
-        line = {"color": DOMINATED, "width": 1, "shape": "hv"}
+    if curves is None and len(front) > 1:
+        line = {"color": look.muted, "width": 1, "shape": "hv"}
         traces.append(_line(front["violation_mean"], front["dcg"], "Pareto front", line, hover=""))
-    drawn = grid_frame(points, look.variants)
+    if curves is not None:
+        traces += _method_lines(curves, look)
+    drawn = grid_frame(points, look.variants, look.muted)
     for one in series_of(drawn, "method", look.variants):
         for _, part in one.rows.groupby("dominated", sort=False):
             traces.append(_points(part, look))
         traces.append(_key(one.label, one.colour, one.shape, look))
     if points["dominated"].any():
-        traces.append(_key("grey: dominated", DOMINATED, "circle", look))
-    return traces + _ideal(points, "violation_mean", look, hover="")
+        traces.append(_key("muted: dominated", look.muted, "circle", look))
+    return traces
+
+
+def _method_lines(curves: pd.DataFrame, look: Look) -> list[Trace]:
+    """The means of each method over its seeds, joined; a method with one setting is a mark, and has no line."""
+    series = [one for one in series_of(curves, "method", look.variants) if len(one.rows) > 1]
+    traces: list[Trace] = []
+    for one in series:
+        banded = len(series) <= MOST_BANDS
+        traces += curve(one.rows, "violation_mean", "dcg", one.label, one.colour, band=banded, hover="")
+    return [{**trace, "showlegend": False} for trace in traces]
 
 
 def _points(part: pd.DataFrame, look: Look) -> Trace:
     style = part.iloc[0]
-    edge = {"width": 1, "color": style["colour"]}
+    edge = {"width": 1, "color": see_through(style["colour"], 0.5 if style["dominated"] else 1)}
     return {
         "type": "scatter",
         "mode": "markers",
@@ -160,7 +185,8 @@ def bar_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace]:
     traces: list[Trace] = []
     for one in series_of(guarantee_bars(frame), "method", look.variants):
         bars, name = one.rows, one.label if one.guaranteed else f"{one.label}, no guarantee"
-        across = [[f"delta {delta:g}" for delta in bars["delta"]], [f"{level:.0%}" for level in bars["level"]]]
+        deltas = [f"delta {format_delta(delta, unit)}" for delta, unit in zip(bars["delta"], bars["unit"], strict=True)]
+        across = [deltas, [f"{level:.0%}" for level in bars["level"]]]
         trace = _bars(bars, across, name, one.colour, none="×", hover=one.label, look=look)
         traces.append({**trace, "textangle": 0, "textfont": {"color": one.colour, "size": 14}, "cliponaxis": False})
     return traces
@@ -209,7 +235,7 @@ def curve(
     *,
     shape: str | None = None,
     band: bool = True,
-    hover: str = "delta %{x:.3f}: %{y:.4f}",
+    hover: str = "delta %{x}: %{y:.4f}",
 ) -> list[Trace]:
     """A line with its band `<y>_lower` .. `<y>_upper`, where there is one; with marks where it has a shape."""
     ordered = part.sort_values(x)
@@ -232,7 +258,7 @@ def curve(
             }
         )
     trace = _line(ordered[x], ordered[y], label, {"color": colour}, shape, hover=hover)
-    traces.append({**trace, "legendgroup": label})
+    traces.append({**trace, "legendgroup": label} | ({} if hover else {"hoverinfo": "skip"}))
     return traces
 
 
@@ -243,7 +269,7 @@ def _line(
     line: Trace,
     shape: str | None = None,
     *,
-    hover: str = "delta %{x:.3f}: %{y:.4f}",
+    hover: str = "delta %{x}: %{y:.4f}",
 ) -> Trace:
     trace: Trace = {"type": "scatter", "mode": "lines", "name": label, "x": _plain(x), "y": _plain(y), "line": line}
     if hover:
@@ -279,8 +305,9 @@ def tradeoff_figure(
 
 
 def grid_figure(points: pd.DataFrame, *, title: str = "", variants: Variants = NO_VARIANTS) -> go.Figure:
-    """`grid_traces` as a figure."""
-    traces = grid_traces(points, look=Look(variants=variants))
+    """`grid_traces` as a figure, with the ideal DCG dashed."""
+    look = Look(variants=variants)
+    traces = grid_traces(points, look=look) + _ideal(points, "violation_mean", look, hover="")
     return _figure(traces, title=title, x="mean violation achieved", y="mean test DCG")
 
 

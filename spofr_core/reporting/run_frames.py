@@ -7,29 +7,30 @@ from typing import Any
 
 import pandas as pd
 
+from spofr_core.fairness import format_delta
 from spofr_core.reporting.palette import DOMINATED
 from spofr_core.reporting.series import NO_VARIANTS, Variants, label_of, method_title, series_of
 
 
-def grid_frame(points: pd.DataFrame, variants: Variants = NO_VARIANTS) -> pd.DataFrame:
+def grid_frame(points: pd.DataFrame, variants: Variants = NO_VARIANTS, muted: str = DOMINATED) -> pd.DataFrame:
     """Every trained model in the order in which it is drawn: by method, dominated ones first.
 
-    Adds `label`, `colour`, `shape`, `fill` (grey where dominated) and `text`, what pointing at it says.
+    Adds `label`, `colour`, `shape`, `fill` (`muted` where dominated) and `text`, what pointing at it says.
     """
     parts = []
     for series in series_of(points, "method", variants):
         rows = series.rows.sort_values("dominated", ascending=False, kind="stable")
         texts = [_steered(row, variants) for row in rows.to_dict("records")]
-        fills = [DOMINATED if grey else series.colour for grey in rows["dominated"]]
+        fills = [muted if grey else series.colour for grey in rows["dominated"]]
         style = {"label": series.label, "colour": series.colour, "shape": series.shape}
         parts.append(rows.assign(**style, fill=fills, text=texts))
     return pd.concat(parts) if parts else points.assign(label="", colour="", shape="", fill="", text="")
 
 
 def _steered(row: Mapping[Any, Any], variants: Variants) -> str:
-    steer = f"delta {row['delta']:g}" if not pd.isna(row["delta"]) else ""
-    steer = f"penalty {row['penalty']:g}" if not pd.isna(row["penalty"]) else steer
-    return f"{method_title(row['method'], variants)} {steer} seed {row['seed']}"
+    steer = f", delta {format_delta(row['delta'], row['unit'])}" if not pd.isna(row["delta"]) else ""
+    steer = f", penalty {row['penalty']:g}" if not pd.isna(row["penalty"]) else steer
+    return f"{method_title(row['method'], variants)}{steer}, seed {row['seed']}<br>run {row['run']}"
 
 
 def guarantee_bars(frame: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spofr_core.fairness import Unit, format_delta
 from spofr_core.learning import METHODS, Method
 from spofr_core.reporting.series import baselines, in_order, method_title
 from spofr_core.reporting.words import counted, listed, number, percent
@@ -28,7 +29,7 @@ def matched(best: pd.DataFrame, lead: pd.DataFrame, level: float) -> tuple[str, 
         The mean violation that all of them stay within.
     """
     there = best[best["dcg"].notna()].sort_values("dcg", ascending=False, kind="stable")
-    where = f"a mean violation of {number(level)} or less"
+    where = f"a mean violation of {format_delta(level, _unit(best), 3)} or less"
     if there.empty:
         return f"No model has {where}", ""
     each = [
@@ -76,11 +77,12 @@ def promised(frame: pd.DataFrame, delta: float, level: float) -> str:
     yes, no = _names(at.loc[held, "method"]), _names(at.loc[at["dcg"].isna(), "method"])
     missed = _names(at.loc[~held & at["dcg"].notna(), "method"])
     where = "every query" if level >= 1 else f"{percent(level, 0)} of the queries"
+    asked = f"delta = {format_delta(delta, _unit(frame), 3)}"
     if yes:
         verb = "have" if len(yes) > 1 else "has"
-        parts = [f"{listed(yes, start=True)} {verb} a model that holds delta = {delta:g} on {where}"]
+        parts = [f"{listed(yes, start=True)} {verb} a model that holds {asked} on {where}"]
     else:
-        parts = [f"No model holds delta = {delta:g} on {where}"]
+        parts = [f"No model holds {asked} on {where}"]
     parts += [f"{listed(missed)} {'do' if len(missed) > 1 else 'does'} so on validation only"] if missed else []
     parts += [f"no {listed(no, word='or')} model does"] if no and yes else []
     return "; ".join(parts)
@@ -94,7 +96,7 @@ def empty_slots(frame: pd.DataFrame) -> list[str]:
         mine = missing[missing["method"] == method]
         for level in sorted(mine["level"].unique()):
             part = mine[mine["level"] == level]
-            deltas = ", ".join(f"{delta:g}" for delta in sorted(part["delta"]))
+            deltas = ", ".join(format_delta(delta, _unit(frame)) for delta in sorted(part["delta"]))
             of = int(part["models"].max())
             share = percent(level, 0)
             sentences.append(f"No {_name(method)} model of {of} reaches {share} of the queries at delta = {deltas}.")
@@ -104,6 +106,11 @@ def empty_slots(frame: pd.DataFrame) -> list[str]:
 def names_of_methods(wanted: Callable[[Method], bool]) -> list[str]:
     """The registered methods of which something is true, as a sentence names them."""
     return [_name(method.name) for method in METHODS.values() if wanted(method)]
+
+
+def _unit(frame: pd.DataFrame) -> Unit:
+    """The unit of the violations of one setting."""
+    return next(iter(frame["unit"]), "absolute")
 
 
 def _names(methods: Iterable[object]) -> list[str]:

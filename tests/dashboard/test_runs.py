@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from dashboard.charts import run_charts as charts
 from dashboard.session.visible_runs import data_label
 from dashboard.widgets.run_picker import part_of, said, values_of
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation import (
+    achieved_tradeoff,
     asked_and_achieved,
     best_at_violation,
     grid_search,
@@ -28,7 +30,15 @@ from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
 from spofr_core.reporting import empty_slots, in_order, listed, matched, names_of_methods, palette, promised
 
-BASE = {"dataset": "d", "notion": "exposure", "groups": 2, "clicks": None, "status": "done", "ideal_dcg": 2.0}
+BASE = {
+    "dataset": "d",
+    "notion": "exposure",
+    "unit": "absolute",
+    "groups": 2,
+    "clicks": None,
+    "status": "done",
+    "ideal_dcg": 2.0,
+}
 
 
 GERMAN = "German Credit (3 lists, 9 test lists, by purpose)"
@@ -58,20 +68,86 @@ def named(figure):
 
 
 def test_the_grid_has_a_mark_per_model_and_a_ring_around_the_chosen_one(results):
-    figure = charts.grid(grid_search(results), "c")
+    figure = charts.grid(grid_search(results), achieved_tradeoff(results), "c")
     runs = [
         run for trace in figure.checked().data for run in (trace.customdata if trace.customdata is not None else ())
     ]
     assert sorted(runs) == sorted(results["run"])
     ring = named(figure)["the chosen model"]
     assert (ring.x[0], ring.y[0]) == (0.02, 0.8)
-    assert named(figure)["ideal DCG"].line.dash == "dash"
-    assert set(named(figure)["ideal DCG"].y) == {2.0}
-    assert "the chosen model" not in named(charts.grid(grid_search(results), "nobody"))
+    assert "the chosen model" not in named(charts.grid(grid_search(results), achieved_tradeoff(results), "nobody"))
+
+
+def test_a_line_of_a_method_goes_through_the_means_of_its_settings_with_their_band(results):
+    drawn = charts.grid(grid_search(results), achieved_tradeoff(results)).checked().data
+    line = next(trace for trace in drawn if trace.mode == "lines" and trace.name == "SPOFR")
+    assert (list(line.x), list(line.y)) == ([0.01, 0.04], pytest.approx([1.0, 1.3]))
+    assert line.showlegend is False  # its marks are in the legend
+    assert not any(trace.mode == "lines" and trace.name == "FULTR" for trace in drawn)  # one setting is no line
+    more = pd.concat([results, results.assign(seed=results["seed"] + 5, dcg=results["dcg"] + 0.1)])
+    means = achieved_tradeoff(more)
+    band = next(trace for trace in charts.grid(grid_search(more), means).checked().data if trace.fill == "toself")
+    first = means[(means["method"] == "spofr") & (means["delta"] == 0.01)].iloc[0]
+    half = stats.t.ppf(0.975, 1) * stats.sem([1.0, 1.1])
+    assert (first["dcg_lower"], first["dcg_upper"]) == pytest.approx((1.05 - half, 1.05 + half))
+    assert (band.x[0], band.y[0], band.y[-1]) == pytest.approx((0.01, first["dcg_upper"], first["dcg_lower"]))
+
+
+def test_the_axis_is_on_the_models_and_the_ideal_is_told_where_it_would_squeeze_them(results):
+    far = charts.grid(grid_search(results), achieved_tradeoff(results)).checked()
+    assert far.layout.yaxis.range[1] < 2.0
+    assert [note.text for note in far.layout.annotations] == ["ideal DCG 2, above this chart"]
+    assert len(far.layout.shapes) == 0
+    near = results.assign(ideal_dcg=1.5)
+    figure = charts.grid(grid_search(near), achieved_tradeoff(near)).checked()
+    assert figure.layout.yaxis.range[1] > 1.5
+    assert figure.layout.shapes[0].y0 == 1.5
+    for low, high in ((0.7, 0.8), (1.1, 1.2)):
+        assert far.layout.yaxis.range[0] < low < high < far.layout.yaxis.range[1]
+    equal = results.assign(dcg=1.0, ideal_dcg=np.nan)
+    bottom, top = charts.grid(grid_search(equal), achieved_tradeoff(equal)).checked().layout.yaxis.range
+    assert bottom < 1.0 < top
+
+
+def test_shares_have_an_axis_in_per_cent_of_the_mean_exposure(results):
+    shares = results.assign(unit="share")
+    figure = charts.grid(grid_search(shares), achieved_tradeoff(shares)).checked()
+    assert figure.layout.xaxis.title.text == "mean violation on test, share of mean exposure"
+    assert figure.layout.xaxis.tickformat == ".0%"
+    assert charts.tradeoff(tradeoff(shares)).checked().layout.xaxis.title.text == (
+        "delta asked for, share of mean exposure"
+    )
+    mixed = pd.concat([results, shares])
+    assert len(tradeoff(mixed)) == 2 * len(tradeoff(results))  # never one curve of both
+    alone = int(grid_search(results)["dominated"].sum())
+    assert set(grid_search(mixed).groupby("unit")["dominated"].sum()) == {alone}
+
+
+@pytest.mark.parametrize("span", [3.0, 0.5, 0.08, 0.02, 0.003])
+def test_ticks_of_shares_are_told_apart(span):
+    decimals = int(charts.percent_ticks(span)[1:-1])
+    for count in (5, 8):
+        ticks = [f"{100 * k * span / count:.{decimals}f}" for k in range(count + 1)]
+        assert len(set(ticks)) == len(ticks)
+    assert 100 * span > 10**-decimals  # and no more decimals than that takes
+
+
+def test_dominated_models_stand_back_on_light_and_dark(results):
+    drawn = named(charts.grid(grid_search(results), achieved_tradeoff(results)))
+    assert drawn["muted: dominated"].marker.color == palette.see_through(palette.NEUTRAL, 0.35)
+
+
+def test_pointing_at_a_model_names_its_run_whole(results):
+    long = results.assign(run=[f"{k:016x}" for k in range(len(results))])
+    figure = charts.grid(grid_search(long), achieved_tradeoff(long)).checked()
+    texts = {run: text for trace in figure.data if trace.customdata is not None
+             for run, text in zip(trace.customdata, trace.text, strict=True)}  # fmt: skip
+    assert set(texts) == set(long["run"])
+    assert all(text.endswith(f"<br>run {run}") for run, text in texts.items())
 
 
 def test_every_method_is_in_the_legend_once_even_if_all_its_models_are_dominated(results):
-    figure = charts.grid(grid_search(results))
+    figure = charts.grid(grid_search(results), achieved_tradeoff(results))
     shown = [trace.name for trace in figure.checked().data if trace.showlegend is not False and len(trace.x)]
     for name in ("SPOFR", "FULTR", "DELTR", "random ranking"):
         assert shown.count(name) == 1, name
@@ -285,7 +361,7 @@ def test_a_method_that_is_registered_elsewhere_is_drawn_in_its_own_colour_and_sh
     METHODS.register(toy)
     METHODS.register(plain)
     try:
-        marks = named(charts.grid(grid_search(rows)))
+        marks = named(charts.grid(grid_search(rows), achieved_tradeoff(rows)))
         assert (marks["Toy"].marker.color, marks["Toy"].marker.symbol) == ("#123456", "hexagon")
         assert marks["Plain"].marker.color in palette.SERIES_COLOURS
         assert in_order(rows["method"]) == ["spofr", "uniform", "toy", "plain"]
@@ -293,7 +369,9 @@ def test_a_method_that_is_registered_elsewhere_is_drawn_in_its_own_colour_and_sh
     finally:
         METHODS.unregister("toy")
         METHODS.unregister("plain")
-    assert "toy" in named(charts.grid(grid_search(rows))), "a method that is not registered goes by its name"
+    assert "toy" in named(charts.grid(grid_search(rows), achieved_tradeoff(rows))), (
+        "a method that is not registered goes by its name"
+    )
 
 
 def test_curves_by_notion_go_by_the_label_of_the_notion(results):

@@ -20,7 +20,7 @@ from dashboard.session.mapping import Mapping
 from dashboard.session.sources import UPLOAD, Loaded
 from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
 from dashboard.session.uploads import read_upload
-from dashboard.session.visible_runs import Sweep, bundled, results_of
+from dashboard.session.visible_runs import Sweep, about_runs, bundled, results_of
 from spofr_core.cli import app as command_line
 from spofr_core.data import read_dataset
 from spofr_core.errors import DataError
@@ -79,9 +79,91 @@ def test_tradeoffs_shows_every_model_of_the_bundled_sweep(first_sweep):
     marks = [run for trace in grid["data"] for run in trace.get("customdata", ())]
     assert sorted(marks) == sorted(first_sweep.runs)
     heads = [head.value for head in app.header]
-    assert heads[:1] == ["Every trained model"]
+    assert heads[:1] == ["DCG against violation"]
     app = shown("tradeoffs", sweep=first_sweep.key, state={"tradeoffs-curves": "Achieved"})
     assert any("hold delta on every test query of every seed" in plain(text.value) for text in app.caption)
+
+
+def captions(app):
+    return [plain(text.value) for text in app.main.caption]
+
+
+@pytest.mark.parametrize("view", ["tradeoffs", "guarantees"])
+def test_data_without_runs_says_so_and_leads_to_training_and_to_other_runs(view, first_sweep, monkeypatch):
+    app = shown(view, data="hiring")
+    assert plain(app.info[0].value) == "No runs on this data yet: Hiring searches (synthetic), gender."
+    assert charts(app) == []
+    wanted = []
+    monkeypatch.setattr("streamlit.switch_page", lambda page: wanted.append(page.url_path))
+    app.button(key="train-on-this").click()
+    rerun(app)
+    assert wanted == ["train"]
+    app.multiselect(key=f"{view}-sweeps").set_value([first_sweep.key])
+    rerun(app)
+    assert captions(app)[0].startswith("Runs on German Credit (200 lists, by purpose) · 2 groups · 72 trained models")
+    assert "The other pages look at Hiring searches (synthetic), gender." in plain(app.warning[0].value)
+    app.button(key="runs-back").click()
+    rerun(app)
+    assert charts(app) == []
+    app.multiselect(key=f"{view}-sweeps").set_value([first_sweep.key])
+    rerun(app)
+    app.button(key="runs-use").click()
+    rerun(app)
+    assert (app.session_state["choices"].data, app.session_state["choices"].groups) == ("german-credit", "purpose")
+    assert app.warning == []
+    assert charts(app) != []
+
+
+def test_runs_follow_the_grouping_of_the_data(bundled_home):
+    app = shown("tradeoffs", data="german-credit", groups="3")
+    assert captions(app)[0] == "Runs on German Credit (200 lists, by age) · 3 groups · 4 trained models · 1 seed"
+    assert app.warning == []
+    assert titles(app) == ["Predict-then-optimise is the only method in these runs."]
+    app.selectbox(key="tradeoffs-groups").set_value(5)
+    rerun(app)
+    assert "· 5 groups ·" in captions(app)[0]
+    assert "(5 groups). The other pages look at German Credit, 3 age groups" in plain(app.warning[0].value)
+    assert "No runs on this data yet" in shown("tradeoffs", data="german-credit", groups="gender").info[0].value
+
+
+def test_newer_runs_on_the_data_come_before_bundled_ones(own_home):
+    first = bundled(own_home)[0]
+    run = results_of([first]).query("method == 'pto'")["run"].iloc[0]
+    store = RunStore(own_home / "runs")
+    shutil.copytree(first.store.folder(run), store.folder(run))
+    store.remember_sweep("s", {"dataset": {"sample": "german-credit"}}, [run])
+    app = shown("tradeoffs", data="german-credit")
+    assert app.multiselect(key="tradeoffs-sweeps").value == [Sweep(store, (run,), 0.0, "shared").key]
+    assert "· 1 trained model · 1 seed" in captions(app)[0]
+    assert captions(shown("tradeoffs", data="german-credit", sweep=first.key))[0].endswith(
+        "72 trained models · 3 seeds"
+    )
+
+
+def test_a_model_of_other_data_brings_its_data_along(first_sweep):
+    app = shown("tradeoffs", data="hiring", sweep=first_sweep.key)
+    run = results_of([first_sweep])["run"].iloc[0]
+    app.selectbox(key="tradeoffs-model").set_value(run)
+    rerun(app)
+    chosen = app.session_state["choices"]
+    assert (chosen.data, chosen.groups, chosen.model) == ("german-credit", "purpose", run)
+    assert app.warning == []
+
+
+@pytest.mark.parametrize(
+    ("dataset", "groups", "about"),
+    [
+        ({"sample": "german-credit"}, None, ("german-credit", "purpose")),
+        ({"sample": "german-credit"}, 5, ("german-credit", "5")),
+        ({"sample": "hiring"}, 8, ("hiring", "gender+region")),
+        ({"sample": "hiring"}, ["gender", "region"], ("hiring", "gender+region")),
+        ({"sample": "mslr"}, 3, ("mslr", "3")),
+        ({"sample": None, "file": "/x/y.parquet"}, None, ("/x/y.parquet", "")),
+        ({"sample": "gone"}, "g", ("gone", "g")),
+    ],
+)
+def test_what_runs_are_about(dataset, groups, about):
+    assert about_runs(dataset, groups) == about
 
 
 def test_choosing_a_model_shows_what_it_can_do_without_training(first_sweep):
@@ -175,7 +257,7 @@ def test_curves_by_groups_and_by_size(bundled_home):
 
 
 def test_clearing_the_sweeps_brings_back_the_first(first_sweep):
-    app = shown("tradeoffs", sweep=first_sweep.key)
+    app = shown("tradeoffs", data="german-credit", sweep=first_sweep.key)
     app.multiselect(key="tradeoffs-sweeps").set_value([])
     rerun(app)
     assert app.multiselect(key="tradeoffs-sweeps").value == [first_sweep.key]
@@ -212,12 +294,12 @@ def test_guarantees_are_those_of_the_core(first_sweep):
 
 
 def test_levels_and_deltas_can_be_chosen_and_must_be():
-    app = shown("guarantees")
-    app.multiselect(key="guarantees-deltas").set_value([0.2])
+    app = shown("guarantees", data="german-credit")
+    app.multiselect(key="guarantees-deltas-absolute").set_value([0.2])
     app.segmented_control(key="guarantees-select").set_value("test")
     rerun(app)
     assert {name for trace in charts(app)[0]["data"] for name in trace["x"][0]} == {"delta 0.2"}
-    app.multiselect(key="guarantees-deltas").set_value([])
+    app.multiselect(key="guarantees-deltas-absolute").set_value([])
     rerun(app)
     assert "at least one delta" in plain(app.error[0].value)
 
@@ -320,7 +402,7 @@ def test_models_of_an_upload_are_seen_by_who_uploaded_it_alone(own_home):
     key = Sweep(store, (run,), 0.0, "own").key
     app = shown("tradeoffs", sweep=key, state={"visitor": token})
     assert app.multiselect(key="tradeoffs-sweeps").value == [key]
-    stranger = shown("tradeoffs", sweep=key)
+    stranger = shown("tradeoffs", data="german-credit", sweep=key)
     assert stranger.multiselect(key="tradeoffs-sweeps").value == [first.key]
     offered = [len(each.multiselect(key="tradeoffs-sweeps").options) for each in (stranger, app)]
     assert offered == [len(bundled(own_home)), len(bundled(own_home)) + 1]
