@@ -20,7 +20,7 @@ from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.policy import OnInfeasible, Policies, Solver, fair_policies, tied_expectation
+from spofr_core.policy import OnInfeasible, Policies, Solver, fair_policies, keep_present_order, tied_expectation
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ def repair(
     measured: Measurement | None = None,
     small: SmallGroups | None = None,
 ) -> Repair:
-    """Re-rank every list of the data optimally within the bounds.
+    """Re-rank every list of the data optimally within the bounds; what holds delta already is not changed.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def repair(
     discount = discount or Discount()
     policies = fair_policies(ranked, fairness, solver=solver, discount=discount, seed=seed, on_infeasible=on_infeasible)
     small = small or (measured.small if measured else None)
-    return Repair(ranked, fairness, policies, discount, cutoff, seed, measured, small)
+    return Repair(ranked, fairness, keep_present_order(policies), discount, cutoff, seed, measured, small)
 
 
 def repair_summary(

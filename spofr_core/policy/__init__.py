@@ -6,6 +6,7 @@ from spofr_core.policy.plain_sort import SortedPolicies, tied_expectation
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
 from spofr_core.policy.policy_table import read_table
+from spofr_core.policy.present_order import keep_present_order
 from spofr_core.policy.programme import LinearConstraint, OnInfeasible, PreparedLists, Programme, prepare
 from spofr_core.policy.proof.certificate import read_certificates, write_certificates
 from spofr_core.policy.proof.file_verification import verify_file
@@ -38,6 +39,7 @@ __all__ = [
     "fair_policies",
     "fair_policy",
     "fair_weights",
+    "keep_present_order",
     "make_solver",
     "prepare",
     "read_certificates",
