@@ -77,27 +77,40 @@ def _note(left: int, total: int) -> tuple[str, ...]:
 def _items_in_data_order(policies: Policies) -> Policies:
     """Items of one list, group and score in the order of the data, on the positions that they have."""
     lists, solution = policies.lists, policies.solution
-    query = np.repeat(np.arange(len(lists)), np.diff(lists.offsets))
-    order = np.lexsort((policies.scores, lists.codes, query))
-    same = np.ones(len(order), dtype=np.bool_)
-    for values in (query, lists.codes, policies.scores):
-        same[1:] &= values[order][1:] == values[order][:-1]
-    same[:1] = False
-    kind = np.empty(len(order), dtype=np.int64)
-    kind[order] = np.cumsum(~same) - 1
-    tied = np.zeros(len(lists), dtype=np.bool_)
-    tied[query[order[same]]] = True
-    if not tied.any():
-        return policies
     rankings = solution.rankings.copy()
-    starts = np.repeat(lists.offsets[:-1], np.diff(lists.offsets))
-    for r, ranking in enumerate(rankings):
-        rows = np.flatnonzero((tied & (solution.counts > r))[query])
-        # Stable sorts by kind: places from the top down, items as the data has them.
-        places = rows[np.argsort(kind[starts[rows] + ranking[rows]], kind="stable")]
-        items = rows[np.argsort(kind[rows], kind="stable")]
-        ranking[places] = items - starts[items]
+    with threads_for(lists.n_items, enough=5_000):
+        _reorder(policies.scores, lists.codes, lists.offsets, solution.counts, len(lists.group_names), rankings)
     return replace(policies, solution=replace(solution, rankings=rankings))
+
+
+@njit(parallel=True, cache=True)
+def _reorder(
+    scores: FloatArray,
+    codes: npt.NDArray[np.int32],
+    offsets: IntArray,
+    counts: npt.NDArray[np.int32],
+    groups: int,
+    rankings: npt.NDArray[np.int32],
+) -> None:  # pragma: no cover
+    """An insertion sort along each group, by the place in the data, that passes equal scores only."""
+    for q in prange(len(counts)):
+        start, n = offsets[q], offsets[q + 1] - offsets[q]
+        last, above = np.empty(groups, dtype=np.int64), np.empty(n, dtype=np.int64)
+        for r in range(counts[q]):
+            ranking = rankings[r, start : start + n]
+            last[:] = -1
+            for place in range(n):
+                group = codes[start + ranking[place]]
+                above[place] = last[group]
+                last[group] = place
+                here, upper = place, above[place]
+                while (
+                    upper >= 0
+                    and ranking[upper] > ranking[here]
+                    and scores[start + ranking[upper]] == scores[start + ranking[here]]
+                ):
+                    ranking[upper], ranking[here] = ranking[here], ranking[upper]
+                    here, upper = upper, above[upper]
 
 
 @njit(cache=True)
