@@ -10,6 +10,7 @@ from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.limits import Limits
 from spofr_core.data.partition import Part, PartitionedFolder, partition_folder
 from spofr_core.data.reading.assemble import NothingLeft
+from spofr_core.data.reading.columns import check_mapped_twice
 from spofr_core.data.reading.preview import TablePreview, preview_table
 from spofr_core.data.reading.reader import read_dataset
 from spofr_core.data.samples import OPENING_SAMPLE, SAMPLES, Recipe, Sample
@@ -43,6 +44,7 @@ __all__ = [
     "TablePreview",
     "TextOptions",
     "as_utf8",
+    "check_mapped_twice",
     "fit_logging_ranker",
     "format_labels",
     "german_credit_lists",

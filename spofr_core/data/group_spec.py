@@ -180,10 +180,12 @@ def too_many_groups(spec: GroupSpec, count: int, examples: Sequence[str], limits
     return DataError(
         f"Column {column!r} has {count:,} distinct values ({', '.join(map(repr, examples))}, ...), more than the limit "
         f"of {limits.groups} groups: with that many, nearly every item would be a group of its own and no exposure "
-        "could be compared. If it is a number, cut it: group_quantiles=2; if one value matters: "
-        "group_against_rest='...'; if it is an id, choose another column; if it is right, raise the limit: "
-        "limits=Limits(groups=...).",
+        "could be compared.",
         column=spec.columns[0],
+        fields=("group",),
+        mend="If it is a number, cut it: group_quantiles=2; if one value matters: group_against_rest='...'; if it is "
+        "an id, choose another column; if it is right, raise the limit: limits=Limits(groups=...).",
+        on_page="If it is a number, cut it at its quantiles; if it is an id, choose another column.",
     )
 
 

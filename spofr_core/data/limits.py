@@ -35,16 +35,17 @@ class Limits(StrictModel):
         """Refuse a file that is too large."""
         if size > self.file_bytes:
             raise DataError(
-                f"{name} holds more than {format_size(self.file_bytes, '.4g')}, the limit here. Split it, keep only "
-                "the columns that are needed, or raise the limit: limits=Limits(file_bytes=...)."
+                f"{name} holds more than {format_size(self.file_bytes, '.4g')}, the limit here. Split it, or keep only "
+                "the columns that are needed.",
+                mend="Or raise the limit: limits=Limits(file_bytes=...).",
             )
 
     def check_rows(self, rows: int, name: str) -> None:
         """Refuse a table with too many rows."""
         if rows > self.rows:
             raise DataError(
-                f"{name} has {rows:,} rows, more than the limit of {self.rows:,}. Split it by query, or raise the "
-                "limit: limits=Limits(rows=...)."
+                f"{name} has {rows:,} rows, more than the limit of {self.rows:,}. Split it by query.",
+                mend="Or raise the limit: limits=Limits(rows=...).",
             )
 
     def check_list(self, longest: int, query: str) -> None:
@@ -52,5 +53,7 @@ class Limits(StrictModel):
         if longest > self.list_length:
             raise DataError(
                 f"Query {query} has {longest:,} items, more than the limit of {self.list_length:,}. Is this the "
-                "right query column? Keep the items that are shown, or raise the limit: limits=Limits(list_length=...)."
+                "right query column? Keep the items that are shown.",
+                fields=("query",),
+                mend="Or raise the limit: limits=Limits(list_length=...).",
             )

@@ -163,9 +163,10 @@ class CsvTable(Table):
                 shown = shown if len(shown) <= 80 else shown[:77] + "..."
                 return DataError(
                     f"Line {line} of {self.name} has {len(record)} fields, but there are {len(self.names)} columns: "
-                    f"{shown!r}. Quote values that contain the delimiter {self._delimiter!r}, or name the right "
-                    "delimiter: delimiter='...'.",
+                    f"{shown!r}. Quote values that contain the delimiter {self._delimiter!r}.",
                     row=line,
+                    fields=("delimiter",),
+                    mend="Or name the right delimiter: delimiter='...'.",
                 )
         return DataError(f"{self.name} cannot be read as delimited text: {str(error).splitlines()[0]}")
 

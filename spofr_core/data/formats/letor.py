@@ -60,8 +60,8 @@ class LetorTable(Table):
         self.names = [LABEL, QUERY, *self.feature_names, *([COMMENT] if has_items else [])]
         self.roles = {"query": QUERY, "relevance": LABEL} | ({"item": COMMENT} if has_items else {})
         self.absent = {
-            "group": f"{raw.name} is LETOR text, which has no group column: name a feature and cut it (group='133', "
-            "group_quantiles=2), or give a table from item to group (item_groups=...).",
+            "group": f"{raw.name} is LETOR text, which has no group column: cut a feature at its quantiles, or "
+            "give a table from item to group.",
             "item": f"{raw.name} has no item ids: not every line ends with one (# docid).",
         }
 

@@ -126,7 +126,10 @@ def as_utf8(raw: Raw, encoding: str | None = None) -> tuple[pa.Buffer, str | Non
     except UnicodeDecodeError as error:
         raise DataError(
             f"{raw.name} is not {found}: byte 0x{bytes(raw.data)[error.start]:02x} at offset {error.start:,} "
-            "does not decode. Give the encoding that it was saved in: encoding=..."
+            "does not decode.",
+            fields=("encoding",),
+            mend="Give the encoding that it was saved in: encoding=...",
+            on_page="Choose the encoding that it was saved in.",
         ) from error
 
 
@@ -140,8 +143,8 @@ def refuse_binary(raw: Raw) -> None:
     offset = next((i for i, byte in enumerate(head) if byte < 32 and byte not in _TEXT_CONTROLS), 0)
     what = kind or f"binary: byte 0x{head[offset]:02x} at offset {offset:,} is not text"
     raise DataError(
-        f"{raw.name} is {what}. Export the table as CSV (UTF-8) or Parquet; "
-        "UTF-16 text without a byte order mark needs encoding='utf-16-le' or 'utf-16-be'."
+        f"{raw.name} is {what}. Export the table as CSV (UTF-8) or Parquet.",
+        mend="UTF-16 text without a byte order mark needs encoding='utf-16-le' or 'utf-16-be'.",
     )
 
 
@@ -166,7 +169,9 @@ def _check_utf8(raw: Raw) -> None:
         shown = around.decode("latin-1").splitlines()
         raise DataError(
             f"{raw.name} is not UTF-8: byte 0x{byte:02x} at offset {offset:,}, line {line:,} "
-            f"(near {max(shown, key=len)!r} when read as Latin-1). Save it as UTF-8, or say what it is: "
-            "encoding='latin-1' (or 'cp1252' for files from Windows).",
+            f"(near {max(shown, key=len)!r} when read as Latin-1).",
             row=line,
+            fields=("encoding",),
+            mend="Save it as UTF-8, or say what it is: encoding='latin-1' (or 'cp1252' for files from Windows).",
+            on_page="Save it as UTF-8, or choose its encoding: Latin-1, or Windows-1252 for files from Windows.",
         ) from error

@@ -164,15 +164,18 @@ MISSING_TEXT = frozenset(text.lower() for text in MISSING_VALUES)
 def not_a_number(table: Table, name: str, row: int, text: pd.Series) -> DataError:
     """The error for text where a number belongs."""
     value = text.iloc[row]
-    hint = f"Correct the value, or choose another column than {name!r}."
-    if isinstance(value, str) and value.count(",") == 1 and value.replace(",", "").strip("+- ").isdigit():
-        hint = "If the comma is a decimal comma, say so: decimal=','."
     line = table.line_of(row)
-    return DataError(
-        f"Column {name!r} of {table.name} holds the text {value!r} at row {line}, but a number is needed there. {hint}",
-        column=name,
-        row=line,
-    )
+    message = f"Column {name!r} of {table.name} holds the text {value!r} at row {line}, but a number is needed there."
+    if isinstance(value, str) and value.count(",") == 1 and value.replace(",", "").strip("+- ").isdigit():
+        return DataError(
+            message,
+            column=name,
+            row=line,
+            fields=("decimal",),
+            mend="If the comma is a decimal comma, say so: decimal=','.",
+            on_page="If the comma is a decimal comma, choose it as the decimal sign.",
+        )
+    return DataError(f"{message} Correct the value, or choose another column than {name!r}.", column=name, row=line)
 
 
 def no_rows(source: str) -> DataError:

@@ -172,10 +172,13 @@ def _check_missing_groups(parsed: Parsed) -> None:
     column = " & ".join(spec.columns)
     raise DataError(
         f"{int(missing.sum()):,} of {len(missing):,} items have no group: column {column!r} of {parsed.name} is empty "
-        f"at row {line} first. Choose what becomes of them: missing='own_group' makes them a group, missing='exclude' "
-        "leaves them out and counts them.",
+        f"at row {line} first.",
         column=spec.columns[0],
         row=line,
+        fields=("missing",),
+        mend="Choose what becomes of them: missing='own_group' makes them a group, missing='exclude' leaves them out "
+        "and counts them.",
+        on_page="Choose what becomes of them: a group of their own, or left out and counted.",
     )
 
 

@@ -14,6 +14,8 @@ _COMPARED = 5000
 
 _ID_WORDS = re.compile(r"(^|_)(ids?|nr|no|num|number|index|idx|row|line|key|code|year|age|count)($|_)")
 
+_CUT = "In Python: group='133', group_quantiles=2, or item_groups=..."
+
 ROLES: tuple[str, ...] = (
     "query", "item", "group", "relevance", "score", "rank", "click", "position", "propensity",
 )  # fmt: skip
@@ -106,16 +108,67 @@ def missing_column(column: str, names: Sequence[str], role: str, source: str) ->
 
 def unknown_role(role: str, table: Table, question: str = "") -> DataError:
     """The error for a needed role that no column could be guessed for; what the table says about it comes first."""
-    if role in table.absent:
-        return DataError(table.absent[role], column=role)
-    if question:
-        return DataError(question, column=role)
-    usual = ", ".join(ALIASES[role][:4])
-    return DataError(
-        f"Which column of {table.name} is the {role}? None has a usual name ({usual}, ...); it has "
-        f"{_listed(table.names)}. Name it: {role}='...'.",
-        column=role,
+    if question and role not in table.absent:
+        return DataError(
+            question, column=role, fields=(role,), mend=f"Name it: {role}='...'.", on_page=f"Choose the {role} column."
+        )
+    return unknown_roles([role], table)
+
+
+def unknown_roles(roles: Sequence[str], table: Table) -> DataError:
+    """The error that names all needed roles at once for which no column could be guessed."""
+    known_absent = [table.absent[role] for role in roles if role in table.absent]
+    open_ones = [role for role in roles if role not in table.absent]
+    if not open_ones:
+        return DataError(" ".join(known_absent), column=roles[0], fields=roles, mend=_CUT if "group" in roles else "")
+    which = (
+        f"Which column of {table.name} is the {open_ones[0]}?"
+        if len(open_ones) == 1
+        else f"Which columns of {table.name} are the {' and the '.join(open_ones)}?"
     )
+    usual = "; ".join(", ".join(ALIASES[role][:4]) + ", ..." for role in open_ones)
+    question = f"{which} None has a usual name ({usual}); it has {_listed(table.names)}."
+    pronoun = "it" if len(open_ones) == 1 else "them"
+    return DataError(
+        " ".join([question, *known_absent]),
+        column=roles[0],
+        fields=roles,
+        mend=f"Name {pronoun}: {', '.join(f'{role}={chr(39)}...{chr(39)}' for role in open_ones)}.",
+        on_page=f"Choose a column for {' and for '.join(repr(role.capitalize()) for role in open_ones)}.",
+    )
+
+
+def check_mapped_twice(mapping: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """Remarks about columns that have two roles.
+
+    Parameters
+    ----------
+    mapping : mapping of role to column
+        The columns of the group may be several.
+
+    Raises
+    ------
+    DataError
+        Where it makes no sense: a query column that is the item, the group or what ranks is the same all over a list.
+    """
+    roles: dict[str, list[str]] = {}
+    for role, columns in mapping.items():
+        for column in (columns,) if isinstance(columns, str) else columns:
+            roles.setdefault(column, []).append(role)
+    whole = {role: columns if isinstance(columns, str) else " & ".join(columns) for role, columns in mapping.items()}
+    for role in ("item", "group", "score", "rank", "relevance"):
+        if role in whole and whole[role] == whole.get("query"):
+            raise DataError(
+                f"Column {whole[role]!r} is named as the query and as the {role}: then the {role} is the same all over "
+                "a list, and nothing can be compared within it. Choose another column for one of them.",
+                column=whole[role],
+                fields=("query", role),
+            )
+    return [
+        f"Column {column!r} has more than one role here: it is the {' and the '.join(found)}. Is that meant?"
+        for column, found in roles.items()
+        if len(found) > 1
+    ]
 
 
 def doubtful_header(table: Table) -> DataError:

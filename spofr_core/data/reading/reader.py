@@ -21,7 +21,15 @@ from spofr_core.data.group_spec import GroupSpec, Missing
 from spofr_core.data.ids import factorize, first_odd_one, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import Parsed, assemble
-from spofr_core.data.reading.columns import ROLES, doubtful_header, guess_columns, missing_column, unknown_role
+from spofr_core.data.reading.columns import (
+    ROLES,
+    check_mapped_twice,
+    doubtful_header,
+    guess_columns,
+    missing_column,
+    unknown_role,
+    unknown_roles,
+)
 from spofr_core.data.reading.features import feature_columns, left_out_note, unlearnable
 from spofr_core.data.reading.grouping import Lookup, groups_of_table
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
@@ -247,9 +255,7 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
         grouping = groups_of_table(spec, columns, wanted.missing_values, limits)
     else:
         if item_ids is None:
-            raise unknown_role(
-                "item", table, "A table from item to group needs an item column in the data: item='...'."
-            )
+            raise unknown_role("item", table, "A table from item to group needs an item column in the data.")
         grouping = wanted.lookup.groups(spec, item_ids, wanted.missing_values, limits)
     numbers = {role: to_float(columns[mapping[role], "number"]) for role in numeric}
     if features and matrix is None:
@@ -293,19 +299,21 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
     features = set(table.feature_names)
     guessable = [name for name in table.names if name not in features]
     mapping, notes = guess_columns(guessable, given) if wanted.guess else (dict(given), [])
-    if "query" not in mapping:
-        raise unknown_role("query", table)
+    grouped = spec is not None or wanted.lookup is not None or "group" in mapping
+    unknown = [role for role, found in (("query", "query" in mapping), ("group", grouped)) if not found]
+    if unknown:
+        raise unknown_roles(unknown, table)
     if wanted.guess and not {"score", "rank", "position"} & {*mapping}:
         notes += propose_rank(mapping, ranking_looks(table, mapping))
     if spec is None and wanted.lookup is not None:
         spec = wanted.spec_for(wanted.lookup.guess_group(notes))
     if spec is None:
-        if "group" not in mapping:
-            raise unknown_role("group", table)
         spec = wanted.spec_for(mapping["group"])
     mapping["group"] = spec.columns[0]
     if "rank" in mapping and "score" in mapping:
         del mapping["rank"]
+    named = {role: column for role, column in mapping.items() if role != "group" and column not in table.feature_names}
+    notes += check_mapped_twice(named | ({"group": spec.columns} if wanted.lookup is None else {}))
     return mapping, spec, notes
 
 
@@ -415,7 +423,13 @@ def _ranked_as_meant(data: RankingDataset, parsed: Parsed, table: Table, *, insi
 
 def _judge(parsed: Parsed, qrels: Source, limits: Limits) -> None:
     if parsed.item_ids is None:
-        raise DataError("Relevance judgments need an item column in the data: item='...'.", column="item")
+        raise DataError(
+            "Relevance judgments need an item column in the data.",
+            column="item",
+            fields=("item",),
+            mend="Name it: item='...'.",
+            on_page="Choose the item column.",
+        )
     queries = parsed.query_ids.astype(str)[parsed.query_codes]
     relevance, notes = relevance_from_qrels(qrels, queries, parsed.item_ids, limits)
     parsed.numbers["relevance"] = relevance
