@@ -139,6 +139,11 @@ def whole_ticks(most: int) -> dict[str, Any]:
     return {"nticks": 4, "tickformat": ",d", **({"dtick": 1} if most <= 4 else {})}
 
 
+def shown_unit(unit: str) -> tuple[float, str]:
+    """What violations and deltas are multiplied by to be drawn, and what stands behind them: shares are per cent."""
+    return (100.0, " %") if unit == "share" else (1.0, "")
+
+
 def side(place: float) -> str:
     """The side of its line on which a label has room; `place` runs from 0, the left end, to 1."""
     return "left" if place < 0.25 else "right" if place > 0.75 else "center"
@@ -149,9 +154,14 @@ def group_axis(**settings: Any) -> dict[str, Any]:
     return {"autorange": "reversed", "ticklabelstandoff": 6, **settings}
 
 
+def plain_text(label: str) -> str:
+    """A label without its markup."""
+    return _MARKUP.sub("", label)
+
+
 def room(labels: Sequence[str]) -> int:
     """Pixels that labels of an axis take, going by the letters of the longest; markup takes none."""
-    return 22 + 7 * max((len(_MARKUP.sub("", label)) for label in labels), default=0)
+    return 22 + 7 * max((len(plain_text(label)) for label in labels), default=0)
 
 
 def with_glyphs(rows: Sequence[GroupRow]) -> list[str]:

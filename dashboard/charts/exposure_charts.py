@@ -7,28 +7,113 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.charts.drawing import Drawing, bars, figure, group_axis, note, room, rule, with_glyphs
+from dashboard.charts.drawing import (
+    EDGE,
+    TICKS,
+    TITLE,
+    Drawing,
+    Trace,
+    bars,
+    figure,
+    group_axis,
+    note,
+    plain_text,
+    room,
+    rule,
+    side,
+    with_glyphs,
+)
 from dashboard.escaping import plot
-from spofr_core.reporting import Audited, bounds_counts, exposure_bars, number, overall_exposure, palette
+from spofr_core.reporting import (
+    Audited,
+    ExposureBar,
+    bounds_counts,
+    exposure_bars,
+    interval,
+    number,
+    overall_exposure,
+    palette,
+)
+
+LINE, BAR, GAP = 19, 18, 14
+"""Pixels of a line of words, of the bar below it, and between two groups."""
+WIDEST = 36
+"""Letters that have room in one line on a small telephone."""
+SOFT, MUTED = 0.55, 0.2
+"""How much of a bar's colour is left behind its interval, and of that of a small group."""
 
 
 def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
-    """Mean exposure per item of each group as bars, against the mean over all items."""
-    shown, mean = exposure_bars(summary), overall_exposure(summary)
+    """Mean exposure per item of each group as bars with their intervals, against the mean over all items.
+
+    Words stand above the bars and not beside them, so that long names have room on a telephone. Small groups come last.
+    """
+    shown, mean = sorted(exposure_bars(summary), key=lambda bar: bar.small), overall_exposure(summary)
     values = [bar.exposure or 0.0 for bar in shown]
+    right = max([*values, *(bar.ci[1] for bar in shown if bar.ci), mean, 1e-9])
     labels = with_glyphs([bar.row for bar in shown])
-    words = [f" <b>{bar.text}</b>  {bar.difference}" for bar in shown]
-    drawn = bars(values, labels, [bar.row.style.colour for bar in shown], words)
-    return figure(
-        [drawn],
-        height=90 + 52 * len(shown),
-        top=30,
-        left=room(labels),
-        x={"title": "mean exposure per item", "range": [0, max([*values, mean, 1e-9]) * 1.04]},
-        y=group_axis(),
-        shapes=[rule(mean)],
-        notes=[note(mean, f"all items {number(mean)}")],
+    words = [f"<b>{bar.text}</b>, {bar.difference}{f', only {bar.size}' if bar.small else ''}" for bar in shown]
+    letters = [len(bar.row.label) + len(plain_text(said)) + 4 for bar, said in zip(shown, words, strict=True)]
+    lines = 1 if max(letters, default=0) <= WIDEST else 2
+    row = LINE * lines + BAR + GAP
+    middles = [place + (LINE * lines + BAR / 2) / row for place in range(len(shown))]
+    half = (BAR / 2 + 3) / row
+    drawn = bars(
+        values,
+        [],
+        [bar.row.style.colour for bar in shown],
+        [],
+        y=middles,
+        width=BAR / row,
+        marker={
+            "color": [bar.row.style.colour for bar in shown],
+            "opacity": [MUTED if bar.small else SOFT for bar in shown],
+            "line": {"width": 0},
+        },
+        customdata=[f"{plot(bar.row.group)}: {plain_text(said)}" for bar, said in zip(shown, words, strict=True)],
+        hoverinfo=None,
+        hovertemplate="%{customdata}<extra></extra>",
     )
+    apart = "<br>" if lines == 2 else "  "
+    return figure(
+        [drawn, *(_interval(bar, middle) for bar, middle in zip(shown, middles, strict=True) if bar.ci)],
+        height=30 + TICKS + TITLE + row * len(shown),
+        top=30,
+        left=EDGE,
+        x={"title": "mean exposure per item", "range": [0, right * 1.02], "nticks": 6},
+        y={"range": [len(shown), 0], "visible": False},
+        shapes=[_mean_mark(mean, middle, half) for middle in middles],
+        notes=[
+            note(mean, f"┆ all items {number(mean)}", xanchor=side(mean / right)),
+            *(_row_note(place, apart.join(both)) for place, both in enumerate(zip(labels, words, strict=True))),
+        ],
+    )
+
+
+def _interval(bar: ExposureBar, at: float) -> Trace:
+    """The interval of a group's mean: the bar's own colour, which is softer under it."""
+    assert bar.ci is not None
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": list(bar.ci),
+        "y": [at, at],
+        "line": {"color": bar.row.style.colour, "width": 3},
+        "marker": {"symbol": "line-ns", "size": 11, "line": {"width": 3, "color": bar.row.style.colour}},
+        "opacity": SOFT if bar.small else 1,
+        "hovertemplate": f"{plot(bar.row.group)}: 95 % CI {interval(list(bar.ci))}<extra></extra>",
+    }
+
+
+def _mean_mark(mean: float, at: float, half: float) -> dict[str, Any]:
+    """The mean over all items across one bar: a line through the whole plot would cross the words."""
+    return {**rule(mean, width=2), "yref": "y", "y0": at - half, "y1": at + half}
+
+
+def _row_note(place: int, text: str) -> dict[str, Any]:
+    """What stands above the bar at this place, from the left end of the plot."""
+    where = {"x": 0, "xref": "paper", "xanchor": "left", "y": place, "yref": "y", "yanchor": "top"}
+    return {**where, "text": text, "showarrow": False, "align": "left"}
 
 
 def bounds_shares(result: Audited) -> Drawing:

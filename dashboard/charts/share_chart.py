@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.charts.drawing import Drawing, Trace, figure, note, rule, side
+from dashboard.charts.drawing import Drawing, Trace, figure, note, rule, shown_unit, side
 from spofr_core.reporting import MOST_STEPS, Audited, mark_at, palette, share_steps
 
 
@@ -11,19 +11,21 @@ def share_curve(result: Audited, delta: float) -> Drawing:
     steps = result.fair_share()
     largest = result.summary["range"]["largest"]
     drawn, mark = share_steps(steps, largest), mark_at(steps, delta, result.summary["unit"])
-    right = max(largest, delta, 1e-9) * 1.02
-    line: Trace = {"type": "scatter", "mode": "lines", "x": drawn.delta}
+    factor, unit = shown_unit(result.summary["unit"])
+    right = factor * max(largest, 1e-9) * 1.02
+    at = min(factor * delta, right)  # a delta beyond the end forbids nothing, and would squeeze the curve
+    line: Trace = {"type": "scatter", "mode": "lines", "x": factor * drawn.delta}
     edge: Trace = {**line, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
     curve: Trace = {
         **line,
         "y": 100 * drawn.share,
         "line": {"width": 2, "shape": "hv", "color": palette.ACCENT},
-        "hovertemplate": "delta %{x:.3f}: %{y:.1f} % hold it<extra></extra>",
+        "hovertemplate": f"delta %{{x:.3~g}}{unit}: %{{y:.1f}} % hold it<extra></extra>",
     }
     chosen: Trace = {
         "type": "scatter",
         "mode": "markers",
-        "x": [] if mark.share is None else [mark.delta],
+        "x": [] if mark.share is None else [factor * mark.delta],
         "y": [] if mark.share is None else [100 * mark.share],
         "marker": {"size": 12, "color": palette.ACCENT, "line": {"width": 2, "color": palette.WHITE}},
         "hoverinfo": "skip",
@@ -36,15 +38,15 @@ def share_curve(result: Audited, delta: float) -> Drawing:
         [*band, curve, chosen],
         height=320,
         top=30,
-        x={"title": "delta", "range": [0, right]},
+        x={"title": f"delta{', % of the list’s mean exposure' if unit else ''}", "range": [0, right], "nticks": 6},
         y={
             "title": "queries that hold it, %",
             "range": [0, 104],
             "tickvals": [0, 25, 50, 75, 100],
             "showgrid": True,
         },
-        shapes=[rule(delta)],
-        notes=[note(delta, f"<b>{mark.label}</b>", xanchor=side(delta / right))],
+        shapes=[rule(at)],
+        notes=[note(at, f"<b>{mark.label}</b>", xanchor=side(at / right))],
     )
 
 

@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.charts.drawing import Drawing, Trace, axis, band, figure, rule, whole_ticks, with_glyphs
+from dashboard.charts.drawing import Drawing, Trace, axis, band, figure, rule, shown_unit, whole_ticks, with_glyphs
 from dashboard.escaping import plot
 from spofr_core.reporting import Audited, violations_by_group
 
 
 def violation_histograms(result: Audited, delta: float) -> Drawing:
     """One histogram per group of its signed violation over the judged queries; -delta..delta is shaded."""
-    bins = violations_by_group(result, delta)
+    factor, unit = shown_unit(result.summary["unit"])
+    bins = violations_by_group(result, min(delta, result.summary["range"]["largest"]))
     labels = with_glyphs(bins.rows)
-    reach, width = float(bins.edges[-1]), bins.edges[1] - bins.edges[0]
+    edges = factor * bins.edges
+    reach, width = float(edges[-1]), edges[1] - edges[0]
     # One outline through the middles of all bins and of an empty one at either end: many bars are slow to draw.
-    middles = np.linspace(-reach - width / 2, reach + width / 2, len(bins.edges) + 1)
+    middles = np.linspace(-reach - width / 2, reach + width / 2, len(edges) + 1)
+    within = min(factor * delta, reach)
     traces: list[Trace] = []
     rows: list[dict[str, Any]] = []
     for row, (group, queries) in enumerate(zip(bins.rows, bins.queries, strict=True)):
@@ -32,7 +35,7 @@ def violation_histograms(result: Audited, delta: float) -> Drawing:
                 "fill": "tozeroy",
                 "fillcolor": group.style.colour,
                 "line": {"width": 0, "shape": "hvh"},
-                "hovertemplate": f"{plot(group.group)}<br>violation about %{{x:.3f}}: %{{y}} queries<extra></extra>",
+                "hovertemplate": f"{plot(group.group)}<br>about %{{x:.3~g}}{unit}: %{{y}} queries<extra></extra>",
             }
         )
         rows.append(
@@ -49,9 +52,13 @@ def violation_histograms(result: Audited, delta: float) -> Drawing:
         traces,
         height=110 + 90 * max(len(rows), 1),
         hovermode="x",
-        x={"title": "signed violation", "range": [-reach, reach], "anchor": lowest},
+        x={
+            "title": f"← too little · violation{unit and ', %'} · too much →",
+            "range": [-reach, reach],
+            "anchor": lowest,
+        },
         y=rows[0] if rows else None,
-        shapes=[band(-delta, delta), rule(0.0, width=1)],
+        shapes=[band(-within, within), rule(0.0, width=1)],
         notes=[_named(label, row["domain"][1]) for label, row in zip(labels, rows, strict=True)],
         **more,
     )

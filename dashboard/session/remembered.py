@@ -57,7 +57,7 @@ def repaired(data: RankingDataset, fairness: Fairness) -> Repair:
     return _repaired(data, fairness, data.fingerprint, _key(fairness))
 
 
-@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+@st.cache_resource(max_entries=_KEPT, show_spinner="Measuring every list")
 def _measured(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> Measurement:
     return measure_exposure(_data, _fairness)
 

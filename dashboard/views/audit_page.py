@@ -17,7 +17,7 @@ from dashboard.session.choices import choices, choose
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
-from dashboard.widgets.elements import cards, chart, explain_errors, show_table, tabs
+from dashboard.widgets.elements import cards, chart, chosen_row, explain_errors, show_table, tabs
 from dashboard.widgets.sidebar import delta_control
 from spofr_core.evaluation import TOLERANCE, AuditResult
 from spofr_core.measures import MEASURES
@@ -26,17 +26,25 @@ from spofr_core.reporting import (
     bounds_counts,
     caveats,
     counted,
+    delta_text,
+    direction_text,
     exposure_sentence,
     groups_left_out,
     interval,
+    meaning,
+    name_text,
     number,
     percent,
     repair_sentence,
     verdict,
     verdict_details,
+    violation_text,
 )
 
 WORST_SHOWN = 200
+"""Rows of the table of the worst queries."""
+WORST_OFFERED = 8
+"""Of them, how many can be chosen from a list; the Policy page finds the others."""
 
 
 @explain_errors
@@ -73,39 +81,50 @@ def _first_screen(source: Loaded, result: AuditResult) -> None:
         f"{markdown(source.title)} · {counted(len(data), 'query', 'queries')} · "
         f"{counted(data.n_items, 'item', 'items')} · {counted(data.n_groups, 'group', 'groups')}"
     )
-    st.title(markdown(verdict(summary)), anchor=False)
-    st.markdown("  \n".join(markdown(sentence) for sentence in verdict_details(summary)))
-    spoken = exposure_sentence(summary)
+    st.title(markdown(verdict(summary), 1000), anchor=False)
+    st.markdown("  \n".join(markdown(sentence, 1000) for sentence in verdict_details(summary)))
     with st.container(horizontal=True):
+        _suggested(summary)
         if st.button("Use your own data", type="primary", icon=":material/upload_file:"):
             st.switch_page(page_named("data"))
         with st.popover("Move delta", icon=":material/tune:"):
             delta_control(source, "popover-delta")
             st.caption(result.fairness.definition)
+    small = [name for name, group in summary["groups"].items() if group["small"]]
+    notes = [groups_left_out(summary), "Pale: small groups, which make no headline." if small else ""]
     chart(
         exposure_by_group(summary),
         "Exposure by group",
-        f"Mean exposure per item. {spoken or ''}",
-        table=lambda: _group_table(summary),
-        note=groups_left_out(summary),
+        f"Mean exposure per item, with its 95 % interval. {exposure_sentence(summary) or ''}",
+        table=lambda: group_table(summary),
+        note=" ".join(filter(None, ["Lines on the bars: 95 % intervals over the queries.", *notes])),
+        word="exposure",
     )
+
+
+def _suggested(summary: dict[str, Any]) -> None:
+    """Where delta forbids nothing: one that does, at one click."""
+    delta = summary["suggested_delta"]
+    if delta is not None:
+        label = f"Use {delta_text(delta, summary['unit'])}"
+        st.button(label, key="use-suggested", icon=":material/target:", on_click=lambda: choose(delta=delta))
 
 
 def _numbers(result: AuditResult) -> None:
     summary = result.summary
-    violation, utility = summary["violation"], summary["utility"]
-    shown = [
-        ("Mean violation", number(violation["mean"]), f"95 % CI {interval(violation['mean_ci'])}"),
-        (
-            "Largest violation",
-            number(violation["max"]),
-            f"95 % within {number(violation['quantiles']['0.95'])}",
-        ),
-    ]
+    violation, utility, unit = summary["violation"], summary["utility"], summary["unit"]
+    spread = f"95 % CI {interval(violation['mean_ci'], unit)}"
+    shown = [("Mean violation, either way", violation_text(violation["mean"], unit), spread, meaning("violation"))]
+    if summary["worst"]:
+        worst = summary["worst"][0]
+        off = f"{violation_text(abs(worst['violation']), unit)} too {'much' if worst['violation'] > 0 else 'little'}"
+        shown.append(
+            ("Largest violation", off, f"{name_text(worst['group'], 20)}, {name_text(worst['query'], 20)}", "")
+        )
     if utility:
         cutoff = utility["cutoff"]
-        shown.append(("DCG", number(utility["dcg"]), f"95 % CI {interval(utility['dcg_ci'])}"))
-        shown.append((f"nDCG@{cutoff}", number(utility["ndcg"]), f"95 % CI {interval(utility['ndcg_ci'])}"))
+        shown.append(("DCG", number(utility["dcg"]), f"95 % CI {interval(utility['dcg_ci'])}", meaning("DCG")))
+        shown.append((f"nDCG@{cutoff}", number(utility["ndcg"]), f"95 % CI {interval(utility['ndcg_ci'])}", ""))
     cards(shown)
 
 
@@ -114,12 +133,14 @@ def _held(result: AuditResult) -> None:
     delta = choices().delta
     share = float(result.share_at(np.array([delta]))[0])
     held = "nothing is forbidden" if np.isnan(share) else percent(share)
+    named = delta_text(delta, result.summary["unit"])
     chart(
         share_curve(result, delta),
         "How many queries hold delta, whatever delta is",
-        f"Share of judged queries that hold delta, as a step function of delta; {held} at delta {number(delta)}.",
+        f"Share of judged queries that hold delta, as a step function of delta; {held} at {named}.",
         table=result.fair_share,
         note="Band: 95 % Wilson interval." + (f" Drawn with {MOST_STEPS} of its steps." if is_thinned(result) else ""),
+        word="cannot fail",
     )
 
 
@@ -147,45 +168,57 @@ def _how_far(result: AuditResult) -> None:
 
 def _worst(result: AuditResult) -> None:
     st.header("The queries furthest from fair", anchor=False)
-    st.caption("Select a row to see that query's policy: what it would take to make it fair.")
-    frame = worst_table(result, WORST_SHOWN)
-    event = st.dataframe(
-        frame,
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        key="worst-queries",
-        height=min(38 + 35 * len(frame), 325),
-        column_config={
-            "violation": st.column_config.NumberColumn("signed violation", format="%.4f"),
-            "holds delta": st.column_config.CheckboxColumn(),
-        },
+    st.caption("Choose one to see its policy: what it would take to make it fair.")
+    unit, frame = result.summary["unit"], worst_table(result, WORST_SHOWN)
+    first = frame.head(WORST_OFFERED)
+    chosen = chosen_row(
+        [
+            f"**{markdown(row['query'], 40)}**: {markdown(row['in whose favour'])}"
+            f"{'' if row['holds delta'] else ', exceeds delta'}"
+            for row in first.to_dict("records")
+        ],
+        "worst-queries",
     )
-    chosen = event["selection"]["rows"] if event else []
-    if chosen:
-        choose(query=str(frame["query"].iloc[chosen[0]]))
+    if chosen is not None:
+        choose(query=str(first["query"].iloc[chosen]))
         st.switch_page(page_named("policy"))
+    numbers = st.expander("The numbers: the queries furthest from fair", key="numbers-worst", on_change="rerun")
+    if numbers.open:
+        shown = frame.assign(violation=[violation_text(value, unit) for value in frame["violation"]])
+        with numbers:
+            show_table(shown, "The queries furthest from fair, worst first")
 
 
 def worst_table(result: AuditResult, most: int) -> pd.DataFrame:
-    """The judged queries with the largest violations, the largest first."""
-    found = result.table
-    judged = np.flatnonzero(found.applicable)
-    worst = judged[np.argsort(-np.abs(found.worst_violation[judged]), kind="stable")[:most]]
-    violation = found.worst_violation[worst]
+    """The queries with the largest violations, the largest first: of groups that are not small, where there are any."""
+    table, summary = result.table, result.summary
+    large = np.array([not summary["groups"][name]["small"] for name in table.group_names])
+    counted_groups = large if large.any() else ~large
+    signed = np.where(table.present & counted_groups, np.nan_to_num(table.violation), 0.0)
+    groups = np.abs(signed).argmax(axis=1)
+    violations = signed[np.arange(len(signed)), groups]
+    asked = table.judged if table.judged.any() else table.applicable
+    places = np.flatnonzero(asked)
+    worst = places[np.argsort(-np.abs(violations[places]), kind="stable")[:most]]
+    names = [table.group_names[group] for group in groups[worst]]
     return pd.DataFrame(
         {
-            "query": found.query_ids[worst].astype(str),
-            "group": np.array(found.group_names, dtype=object)[found.worst_group[worst]],
-            "violation": violation,
-            "holds delta": np.abs(violation) <= choices().delta + TOLERANCE,
+            "query": table.query_ids[worst].astype(str),
+            "group": names,
+            "violation": violations[worst],
+            "in whose favour": [
+                direction_text(name, value, summary["unit"])
+                for name, value in zip(names, violations[worst].tolist(), strict=True)
+            ],
+            "holds delta": np.abs(violations[worst]) <= choices().delta + TOLERANCE,
         }
     )
 
 
 def _repair(source: Loaded, result: AuditResult) -> None:
     solved = result.model is not None and result.model.guaranteed
-    st.header("What the guarantee costs" if solved else "What a repair would cost", anchor=False)
+    title = "What the guarantee costs" if solved else "What a repair would cost"
+    st.header(title, anchor=False, help=f"repair: {meaning('repair')}")
     if not solver_ready():
         return
     after = repaired(source.data, result.fairness)
@@ -202,7 +235,7 @@ def _repair(source: Loaded, result: AuditResult) -> None:
 
 def _texts(rows: pd.DataFrame, column: str) -> list[str]:
     pairs = zip(rows[column], rows["unit"], strict=True)
-    return [percent(value) if unit == "share" else number(value, 4) for value, unit in pairs]
+    return [percent(value) if unit == "share" and value is not None else number(value, 4) for value, unit in pairs]
 
 
 def _measures(result: AuditResult) -> None:
@@ -254,12 +287,30 @@ def _counted_apart(result: AuditResult) -> None:
     infeasible = result.summary["infeasible"]
     if infeasible["count"]:
         frame = pd.DataFrame(infeasible["queries"]).rename(columns={"min_delta": "smallest delta that would do"})
+        frame["smallest delta that would do"] = [
+            violation_text(delta, result.summary["unit"]) for delta in frame["smallest delta that would do"]
+        ]
         show_table(frame.astype({"query": str}), "The queries that cannot hold this delta")
 
 
-def _group_table(summary: dict[str, Any]) -> pd.DataFrame:
-    frame = pd.DataFrame(summary["groups"]).T.rename_axis("group").reset_index()
-    return frame.rename(columns={"exposure_mean": "mean exposure", "violation_mean": "mean signed violation"})
+def group_table(summary: dict[str, Any]) -> pd.DataFrame:
+    """A row per group: how much exposure its items get, how sure that is, and in whose favour it is off."""
+    unit = summary["unit"]
+    return pd.DataFrame(
+        [
+            {
+                "group": name,
+                "items": group["items"],
+                "lists": group["queries"],
+                "mean exposure": number(group["exposure_mean"], 4),
+                "95 % CI": interval(group["exposure_ci"]),
+                "mean violation": direction_text(name, group["violation_mean"], unit),
+                "95 % CI of it": interval(group["violation_ci"], unit),
+                "small": group["small"],
+            }
+            for name, group in summary["groups"].items()
+        ]
+    )
 
 
 def _violation_table(result: AuditResult) -> pd.DataFrame:

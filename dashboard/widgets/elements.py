@@ -16,6 +16,7 @@ from dashboard.charts.drawing import CONFIG, Drawing
 from dashboard.escaping import markdown
 from spofr_core.data import write_csv
 from spofr_core.errors import SpofrError
+from spofr_core.reporting import meaning
 
 MOST_ROWS = 5000
 """Rows of a table behind a chart; the downloads have them all."""
@@ -33,16 +34,17 @@ def chart(
     note: str = "",
     headed: bool = True,
     name: str = "",
+    word: str = "",
     on_mark: Callable[[str], None] | None = None,
 ) -> None:
     """A titled chart, with words for those who do not see it and its numbers for those who want them.
 
     The table is made when somebody opens it: most of the time nobody does, and delta draws the page again and again.
-    `name` keeps the chart the same for the browser where the title changes; `on_mark` is called with what a clicked
-    mark stands for, its `customdata`.
+    `name` keeps the chart the same for the browser where the title changes; `word` is one of the glossary that the
+    title explains; `on_mark` is called with what a clicked mark stands for, its `customdata`.
     """
     if headed:
-        st.header(title, anchor=False)
+        st.header(title, anchor=False, help=f"{word}: {meaning(word)}" if word else None)
     key = f"chart-{name or title}"
     clicks: dict[str, Any] = (
         {} if on_mark is None else {"on_select": lambda: _clicked(key, on_mark), "selection_mode": "points"}
@@ -68,10 +70,13 @@ def opening(page: str) -> bool:
     return another
 
 
-def cards(shown: Sequence[tuple[str, str, str]]) -> None:
-    """Numbers side by side: what each is, its value, and a word about it."""
-    for column, (label, value, more) in zip(st.columns(len(shown)), shown, strict=True):
-        column.metric(label, value, more, border=True, delta_color="off", delta_arrow="off", height="stretch")
+def cards(shown: Sequence[tuple[str, ...]]) -> None:
+    """Numbers side by side: what each is, its value, a word about it, and what its name means if that is given."""
+    for column, (label, value, more, *meant) in zip(st.columns(len(shown)), shown, strict=True):
+        explained = next(filter(None, meant), None)
+        column.metric(
+            label, value, more, border=True, delta_color="off", delta_arrow="off", height="stretch", help=explained
+        )
 
 
 def _clicked(key: str, on_mark: Callable[[str], None]) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spofr_core.fairness import TOLERANCE
 from spofr_core.reporting.palette import GroupStyle, group_styles
-from spofr_core.reporting.words import delta_text, number, percent, shortened
+from spofr_core.reporting.words import counted, delta_text, number, percent, shortened
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -70,12 +70,16 @@ class Audited(Protocol):
 
 
 def shown_groups(summary: Mapping[str, Any], most: int = MOST_GROUPS) -> list[str]:
-    """The groups of a chart, in their order; where there are too many, those with the largest mean violation."""
+    """The groups of a chart, in their order; where there are too many, those with the largest mean violation.
+
+    Small ones come last: what they are off by says little.
+    """
     names = list(summary["groups"])
     if len(names) <= most:
         return names
-    size = {name: abs(summary["groups"][name]["violation_mean"] or 0.0) for name in names}
-    kept = set(sorted(names, key=lambda name: -size[name])[:most])
+    groups = summary["groups"]
+    loudest = sorted(names, key=lambda name: (groups[name]["small"], -abs(groups[name]["violation_mean"] or 0.0)))
+    kept = set(loudest[:most])
     return [name for name in names if name in kept]
 
 
@@ -126,13 +130,17 @@ def against(value: float, mean: float) -> str:
 class ExposureBar:
     """Mean exposure per item of a group, its value as text, and in words how far it is from the mean.
 
-    A group that is never beside another has an exposure of None.
+    A group that is never beside another has an exposure of None. `ci` is None where there is no interval, `size` says
+    of how many items and lists the mean is, `small` that these are few.
     """
 
     row: GroupRow
     exposure: float | None
     text: str
     difference: str
+    ci: tuple[float, float] | None
+    size: str
+    small: bool
 
 
 def exposure_bars(summary: Mapping[str, Any]) -> list[ExposureBar]:
@@ -141,9 +149,11 @@ def exposure_bars(summary: Mapping[str, Any]) -> list[ExposureBar]:
     mean = overall_exposure(summary)
     bars = []
     for row in group_rows(names, list(summary["groups"])):
-        value = summary["groups"][row.group]["exposure_mean"]
+        group = summary["groups"][row.group]
+        value, ci = group["exposure_mean"], group["exposure_ci"]
         words = ("", "never beside another group") if value is None else (number(value), against(value, mean))
-        bars.append(ExposureBar(row, value, *words))
+        size = f"{counted(group['items'], 'item', 'items')} in {counted(group['queries'], 'list', 'lists')}"
+        bars.append(ExposureBar(row, value, *words, ci if ci is None else (ci[0], ci[1]), size, group["small"]))
     return bars
 
 

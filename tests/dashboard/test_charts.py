@@ -5,11 +5,13 @@ from __future__ import annotations
 from base64 import b64decode
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
 from dashboard.charts.dataset_charts import group_counts, list_lengths
-from dashboard.charts.drawing import Drawing
+from dashboard.charts.drawing import Drawing, whole_ticks
+from dashboard.charts.measure_chart import measure_histogram
 from dashboard.charts.policy_charts import exposure_in_bounds, heat_map, lottery, sampled_histogram
 from dashboard.charts.share_chart import is_thinned
 from spofr_core.evaluation import audit
@@ -35,6 +37,52 @@ def test_exposure_bars_are_the_means_of_the_summary(result):
     items = np.array([group["compared"] for group in groups.values()])
     mean = exposure_by_group(result.summary).checked().layout.shapes[0].x0
     assert mean == pytest.approx(np.array(bar.x) @ items / items.sum())
+
+
+def test_bars_carry_the_intervals_of_the_summary(result):
+    intervals = [trace for trace in exposure_by_group(result.summary).checked().data if trace.type == "scatter"]
+    groups = result.summary["groups"].values()
+    assert [list(trace.x) for trace in intervals] == [list(group["exposure_ci"]) for group in groups]
+
+
+def test_small_groups_come_last_pale_and_with_their_size():
+    # The one item of "few" stands above everybody: its mean would be the largest by far.
+    lists = [["few", "a", "b", "a", "b"], *([["a", "b", "a", "b"]] * 39)]
+    scores = [list(range(len(groups), 0, -1)) for groups in lists]
+    data = dataset(scores, lists, names=("few", "a", "b"))
+    figure = exposure_by_group(audit(data, Fairness(delta=0.1, unit="share")).summary).checked()
+    said = [note.text for note in figure.layout.annotations[1:]]
+    assert ["few" in text for text in said] == [False, False, True]
+    assert "only 1 item in 1 list" in said[2]
+    pale = list(figure.data[0].marker.opacity)
+    assert pale[0] == pale[1] > pale[2]
+
+
+def test_shares_are_drawn_in_per_cent():
+    shares = audit(random_dataset(1, n_queries=80), Fairness(delta=0.2, unit="share"))
+    curve = share_curve(shares, 0.2).checked()
+    assert list(curve.data[3].x) == [20.0]
+    assert curve.layout.shapes[0].x0 == 20.0
+    assert curve.layout.annotations[0].text.startswith("<b>delta = 20 %")
+    assert "%" in curve.layout.xaxis.title.text
+    steps = shares.fair_share()
+    steps = steps[steps["share"].notna()]
+    assert np.allclose(curve.data[2].x[1:-1], 100 * steps["delta"])
+    histograms = violation_histograms(shares, 0.2).checked()
+    assert (histograms.layout.shapes[0].x0, histograms.layout.shapes[0].x1) == (-20.0, 20.0)
+
+
+def test_the_mean_of_a_measure_is_named():
+    frame = pd.DataFrame({"query": ["a", "b", "c"], "value": [0.0, 0.5, 1.0]})
+    figure = measure_histogram(frame, "x").checked()
+    assert figure.layout.annotations[0].text == "mean 0.5"
+    assert figure.layout.shapes[0].x0 == 0.5
+
+
+@pytest.mark.parametrize("most", [1, 3, 4])
+def test_small_counts_have_whole_ticks(most):
+    assert whole_ticks(most)["dtick"] == 1
+    assert "dtick" not in whole_ticks(5)
 
 
 def test_the_share_curve_is_exact_and_marks_delta(result):
@@ -180,4 +228,4 @@ def test_many_groups_are_cut_to_the_loudest():
     found = audit(data, Fairness(delta=0.05))
     assert len(exposure_by_group(found.summary).checked().data[0].x) == 12
     loudest = max(names, key=lambda name: abs(found.summary["groups"][name]["violation_mean"]))
-    assert any(loudest in label for label in exposure_by_group(found.summary).checked().data[0].y)
+    assert any(loudest in note.text for note in exposure_by_group(found.summary).checked().layout.annotations)

@@ -53,9 +53,9 @@ def test_exposure_is_the_same_on_page_and_in_the_report(result):
     page = exposure_by_group(summary).spec
     bar = page["data"][0]
     *rows, mean = words(svg)
-    assert rows[0::2] == [plain(label) for label in bar["y"]]
-    assert [row.replace(" · ", "  ") for row in rows[1::2]] == [plain(text) for text in bar["text"]]
-    assert mean == page["layout"]["annotations"][0]["text"]
+    over_all, *said = (plain(note["text"]) for note in page["layout"]["annotations"])
+    assert [f"{label}  {text.replace(' · ', ', ')}" for label, text in zip(rows[0::2], rows[1::2], strict=True)] == said
+    assert f"┆ {mean}" == over_all
     drawn = rects(svg)
     assert [colour for colour, *_ in drawn] == bar["marker"]["color"]
     widths = np.array([width for _, _, width, _ in drawn])
@@ -111,8 +111,8 @@ def test_many_groups_are_the_same_few_in_both_and_that_is_said():
     rng = np.random.default_rng(3)
     many = audit(dataset([rng.random(30) for _ in range(20)], [names] * 20, names=names), Fairness(delta=DELTA))
     svg = exposure_chart(exposure_bars(many.summary), overall_exposure(many.summary))
-    shown = [plain(label)[-3:] for label in exposure_by_group(many.summary).spec["data"][0]["y"]]
-    assert [word for word in words(svg) if word in names] == shown
+    _, *said = (plain(note["text"]) for note in exposure_by_group(many.summary).spec["layout"]["annotations"])
+    assert [re.search(r"g\d\d", text)[0] for text in said] == [word for word in words(svg) if word in names]
     assert groups_left_out(many.summary).startswith("Drawn: the 12 of 30 groups")
     assert groups_left_out(many.summary) in many.to_html()
 

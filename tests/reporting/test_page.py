@@ -143,7 +143,8 @@ def steps(deltas, shares):
 
 
 def test_bars_are_as_long_as_their_values():
-    groups = {name: {"compared": 10, "exposure_mean": mean} for name, mean in (("a", 0.1), ("b", 0.2))}
+    rest = {"items": 10, "queries": 5, "compared": 10, "exposure_ci": None, "small": False}
+    groups = {name: {"exposure_mean": mean, **rest} for name, mean in (("a", 0.1), ("b", 0.2))}
     page = read(exposure_chart(exposure_bars({"groups": groups}), overall_exposure({"groups": groups})))
     widths = [float(attrs["width"]) for tag, attrs in page.tags if tag == "rect"]
     assert widths[1] == pytest.approx(2 * widths[0], abs=0.2)
