@@ -22,7 +22,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 from typing import Any, Literal
@@ -31,9 +31,11 @@ from spofr_core.errors import ConfigError
 from spofr_core.experiments import FileLock, Owner
 from spofr_core.files import read_json, write_json
 
-Status = Literal["queued", "running", "stopping", "done", "failed", "cancelled", "interrupted"]
+Status = Literal["queued", "starting", "running", "stopping", "done", "failed", "cancelled", "interrupted"]
 
-ACTIVE: tuple[Status, ...] = ("queued", "running", "stopping")
+ACTIVE: tuple[Status, ...] = ("queued", "starting", "running", "stopping")
+WAITING: tuple[Status, ...] = ("queued", "starting")
+"""Not at work yet: "queued" while every slot is taken, "starting" where one is free."""
 STARTING = 60.0
 """Seconds that a process is given to say its first word."""
 MOST_WAITING = 20
@@ -112,7 +114,7 @@ class JobBoard:
         ConfigError
             When too many jobs wait already.
         """
-        waiting = sum(job.status == "queued" for job in self.jobs())
+        waiting = sum(job.status in WAITING for job in self.jobs())
         if waiting >= MOST_WAITING:
             raise ConfigError(f"{waiting} jobs are waiting already: let some of them end, or cancel one.")
         job = uuid.uuid4().hex[:12]
@@ -127,8 +129,13 @@ class JobBoard:
             names = os.listdir(self.folder)  # noqa: PTH208 - names are all that is needed, on every page
         except FileNotFoundError:
             return []
-        found = (_job(self.folder / name) for name in names)
-        mine = [job for job in found if job is not None and visitor in (None, job.visitor)]
+        found = [job for name in names if (job := _job(self.folder / name)) is not None]
+        free = slots() > sum(job.status in ("running", "stopping") for job in found)
+        mine = [
+            replace(job, status="starting") if free and job.status == "queued" else job
+            for job in found
+            if visitor in (None, job.visitor)
+        ]
         return sorted(mine, key=lambda job: -job.created)
 
     def get(self, job: str, visitor: str) -> Job:
@@ -250,7 +257,7 @@ def slot_lock(home: Path) -> FileLock | None:
 
 def first_in_line(board: JobBoard, job: str) -> bool:
     """Whether no job that waits was there before this one."""
-    waiting = [(each.created, each.job) for each in board.jobs() if each.status == "queued"]
+    waiting = [(each.created, each.job) for each in board.jobs() if each.status in WAITING]
     return not waiting or min(waiting)[1] == job
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 import yaml
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.escaping import markdown
 from dashboard.jobs.durations import from_a_probe
@@ -20,26 +22,32 @@ from dashboard.session.visitor import visitor
 from dashboard.widgets.elements import explain_errors
 from dashboard.widgets.job_panel import job_panel
 from dashboard.widgets.job_tray import board
-from dashboard.widgets.sidebar import notion_label, notions_for
+from dashboard.widgets.sidebar import delta_range, notion_label, notions_for
 from spofr_core.data import SAMPLES
-from spofr_core.errors import SpofrError
+from spofr_core.errors import ConfigError, SpofrError
+from spofr_core.evaluation import TOLERANCE
 from spofr_core.experiments import (
     Plan,
     RunConfig,
     RunStore,
     home,
     missing_runs,
+    offered_deltas,
     parse_numbers,
     plan_sweep,
     sample_groups,
     shared_sample,
     time_from_earlier_runs,
 )
+from spofr_core.fairness import Unit, format_delta, parse_deltas
 from spofr_core.learning import METHODS, SCORERS
 from spofr_core.reporting import baselines, counted, listed, method_title
 
-DELTAS = "0, 0.01, 0.03, 0.05, 0.1, 0.4"
 PENALTIES = "0, 10, 100, 1000, 10000"
+STAGES = (
+    "Of each stage. SPOFR has two, and may take twice as many: first it learns to predict relevance, then through the "
+    "fair re-ranking. A stage ends sooner where validation stops improving."
+)
 USUAL: dict[str, Any] = {"max_steps": 3000, "patience": 20, "learning_rate": 1e-3, "lists": 500, "scorer": "network"}
 
 
@@ -88,7 +96,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         key="train-ends",
         help=" ".join(markdown(METHODS[name].about, 500) for name in baselines()),
     )
-    deltas, penalties = _strengths(methods)
+    deltas, unit, penalties = _strengths(source, methods)
     one, two = st.columns(2)
     with one:
         groups = _groups(source)
@@ -119,7 +127,8 @@ def _grids(source: Loaded) -> dict[str, Any]:
     return {
         "lists": training.pop("lists"),
         "methods": [*methods, *(baselines() if ends else ())],
-        "deltas": parse_numbers(deltas, "deltas"),
+        "deltas": deltas,
+        "unit": unit,
         "penalties": parse_numbers(penalties, "Penalties"),
         "groups": sample_groups(groups, source.key) if source.key in SAMPLES else [None],
         "notions": list(notions),
@@ -130,19 +139,61 @@ def _grids(source: Loaded) -> dict[str, Any]:
     }
 
 
-def _strengths(methods: list[str]) -> tuple[str, str]:
-    """The deltas and penalties of the chosen methods, each asked for where a method takes it."""
-    offered = {"deltas": ("deltas", "delta", DELTAS), "penalties": ("Penalties", "penalty", PENALTIES)}
+def _strengths(source: Loaded, methods: list[str]) -> tuple[list[float], Unit, str]:
+    """The deltas, with their unit, and the penalties of the chosen methods, each asked for where a method takes it."""
+    ends = delta_range(source)
+    usual = ", ".join(format_delta(delta, choices().unit).replace(" ", "") for delta in offered_deltas(*ends))
+    if st.session_state.get("train-deltas-of") != usual:
+        # Other data, another notion or another unit: what was right for the last one is not for this.
+        st.session_state.update({"train-deltas": usual, "train-deltas-of": usual})
+    fields = {
+        "deltas": ("deltas", "delta", usual, " 10% is a share of the list's mean exposure, 0.05 an absolute delta."),
+        "penalties": ("Penalties", "penalty", PENALTIES, ""),
+    }
     takers = {
         name: [METHODS[method].title for method in methods if METHODS[method].steered_by == steer]
-        for name, (_, steer, _) in offered.items()
+        for name, (_, steer, *_) in fields.items()
     }
-    given = {name: usual for name, (*_, usual) in offered.items()}
-    wanted = [name for name in offered if takers[name]]
+    given = {"deltas": usual, "penalties": PENALTIES}
+    wanted = [name for name in fields if takers[name]]
     for column, name in zip(st.columns(len(wanted)) if wanted else (), wanted, strict=True):
-        label, _, usual = offered[name]
-        given[name] = column.text_input(label, usual, key=f"train-{name}", help=f"For {listed(takers[name])}.")
-    return given["deltas"], given["penalties"]
+        label, _, text, more = fields[name]
+        st.session_state.setdefault(f"train-{name}", text)
+        given[name] = column.text_input(label, key=f"train-{name}", help=f"For {listed(takers[name])}.{more}")
+    deltas, unit = asked_deltas(given["deltas"], choices().unit)
+    if takers["deltas"]:
+        st.caption(markdown(range_sentence(deltas, unit, ends)))
+    return deltas, unit, given["penalties"]
+
+
+def asked_deltas(text: str, usual: Unit) -> tuple[list[float], Unit]:
+    """Deltas from a text such as "0, 5%, 10%" and their unit; zeros alone are of the usual one.
+
+    Raises
+    ------
+    ConfigError
+        When there is none, one is no delta, or shares and absolute deltas are mixed.
+    """
+    words = [word for word in re.split(r"[,;\s]+", re.sub(r"\s+%", "%", text)) if word]
+    if not words:
+        raise ConfigError("deltas: give at least one number.")
+    deltas, unit = parse_deltas(words)
+    return list(dict.fromkeys(deltas)), unit if any(deltas) else usual
+
+
+def range_sentence(deltas: list[float], unit: Unit, ends: tuple[float, float]) -> str:
+    """What deltas mean on this data, and which of them lie outside of its range."""
+    if unit != choices().unit:
+        return ""
+    low, high = (format_delta(end, unit, 3) for end in ends)
+    told = f"On this data {low} asks for everything, and from {high} on nothing is forbidden."
+    beyond = [format_delta(delta, unit) for delta in deltas if delta > 1.1 * ends[1]]
+    below = [format_delta(delta, unit) for delta in deltas if delta < ends[0] - TOLERANCE]
+    if beyond:
+        told += f" {listed(beyond)} {'lie' if len(beyond) > 1 else 'lies'} beyond that."
+    if below:
+        told += f" Some lists cannot hold {listed(below, word='or')}: they get the smallest delta that they can."
+    return told
 
 
 def _groups(source: Loaded) -> list[str]:
@@ -177,7 +228,7 @@ def _training(source: Loaded) -> dict[str, Any]:
         with settings:
             one, two, three = st.columns(3)
             with one:
-                field("max_steps", "Steps at most", 10, 100_000, step=100)
+                field("max_steps", "Steps at most, per stage", 10, 100_000, step=100, help=STAGES)
             with two:
                 field("patience", "Patience", 1, 1000, help="Validations without a new best until training stops.")
             with three:
@@ -206,15 +257,17 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
     earlier = time_from_earlier_runs(missing, results_of(sweeps()), workers())
     unknown = ". Runs like these were never timed here" if missing else ""
     st.markdown(told_ + (f": {earlier}." if earlier else f"{unknown}."))
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         start = st.button("Start", type="primary", icon=":material/play_arrow:", key="train-start")
         probe = st.button("Time a few steps first", icon=":material/timer:", key="train-probe", disabled=not missing)
+        beside = st.empty()
     if source.key == UPLOAD:
         st.caption("The job keeps a copy of your file on this machine, for you alone, until you forget the job.")
     if probe:
-        _probe(source, plan.store, missing)
+        _probe(source, plan.store, missing, beside)
     if start:
-        _start(source, plan)
+        with beside, st.spinner("Starting"):
+            _start(source, plan)
     shell = st.expander("The same from a shell", key="train-shell", on_change="rerun")
     if shell.open:
         with shell:
@@ -223,13 +276,14 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
             st.code(yaml.safe_dump(plan.spec.to_dict(), sort_keys=False, allow_unicode=True), language="yaml")
 
 
-def _probe(source: Loaded, store: Path, missing: tuple[RunConfig, ...]) -> None:
-    with st.spinner("Timing a few steps of each method"):
+def _probe(source: Loaded, store: Path, missing: tuple[RunConfig, ...], beside: DeltaGenerator) -> None:
+    with beside, st.spinner("Timing a few steps of each method"):
         write_upload(source, store)
         try:
-            st.info(markdown(from_a_probe(missing, workers())), icon=":material/timer:")
+            told = from_a_probe(missing, workers())
         finally:
             forget_uploads(home(), visitor(), board().files(visitor()))
+    st.info(markdown(told), icon=":material/timer:")
 
 
 def _plan(source: Loaded, lists: int, given: dict[str, Any]) -> Plan:

@@ -17,6 +17,7 @@ _SEEN = "jobs-at-work"
 
 WORDS = {
     "queued": "waiting for a free slot",
+    "starting": "starting",
     "running": "at work",
     "stopping": "stopping",
     "done": "done",
@@ -26,6 +27,7 @@ WORDS = {
 }
 ICONS = {
     "queued": ":material/hourglass_empty:",
+    "starting": ":material/hourglass_top:",
     "running": ":material/play_circle:",
     "stopping": ":material/stop_circle:",
     "done": ":material/check_circle:",

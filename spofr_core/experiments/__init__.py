@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from spofr_core.experiments.plans import (
         MOST_RUNS,
         Plan,
+        offered_deltas,
         parse_numbers,
         plan_sweep,
         sample_groups,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 _HOME = {
     "run_data": ("DataShelf", "load_splits", "training_data"),
     "model_audit": ("audit_model",),
-    "plans": ("MOST_RUNS", "Plan", "parse_numbers", "plan_sweep", "sample_groups", "shared_sample"),
+    "plans": ("MOST_RUNS", "Plan", "offered_deltas", "parse_numbers", "plan_sweep", "sample_groups", "shared_sample"),
     "earlier_times": ("time_from_earlier_runs",),
     "time_estimate": ("Estimate", "estimate"),
     "executors": (
@@ -147,6 +148,7 @@ __all__ = [
     "make_executor",
     "map_with_progress",
     "missing_runs",
+    "offered_deltas",
     "parse_numbers",
     "plan_sweep",
     "planned_runs",

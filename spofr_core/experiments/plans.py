@@ -64,6 +64,28 @@ def parse_numbers(text: str, what: str, kind: type = float) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
+def offered_deltas(low: float, high: float) -> list[float]:
+    """Deltas worth training at on data whose lists can all hold `low`, and where from `high` on nothing is forbidden.
+
+    The two ends, rounded up to two digits, and between them the numbers 1, 2 and 5 times a power of ten from a sixtieth
+    to a third of `high`: most of the utility is lost there.
+    """
+    if not 0 < high < math.inf:
+        return [0.0]
+    powers = range(math.floor(math.log10(high)) - 3, math.floor(math.log10(high)) + 1)
+    ladder = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
+    first, last = _rounded_up(low), _rounded_up(high)
+    return [first, *(delta for delta in ladder if max(first, high / 60) < delta <= high / 3), last]
+
+
+def _rounded_up(value: float) -> float:
+    """To two digits; what is below 1e-9 is what floating point left of 0."""
+    if value < 1e-9:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / step - 1e-9) * step:.6g}")
+
+
 def sample_groups(names: list[str], sample: str) -> list[Any]:
     """Groupings of a sample as a sweep takes them.
 

@@ -13,6 +13,7 @@ import pytest
 
 from dashboard.jobs import job_board as jobs_file
 from dashboard.jobs.job_board import MOST_WAITING, Job, JobBoard, first_in_line, recent, slot_lock, slots
+from dashboard.widgets.job_tray import state_sentence
 from spofr_core.errors import ConfigError
 from spofr_core.experiments import Owner, RunStore, results
 from spofr_core.experiments.plans import plan_sweep, shared_sample
@@ -53,7 +54,7 @@ def test_the_state_is_what_the_files_say(board):
         ({"status": "running", "owner": alive}, True, "stopping"),
         ({"status": "running", "owner": dead}, False, "interrupted"),
         ({"status": "running", "owner": dead}, True, "cancelled"),
-        ({"status": "queued", "launched": time.time()}, False, "queued"),
+        ({"status": "queued", "launched": time.time()}, False, "queued"),  # the first two have taken both slots
         ({"status": "queued", "launched": time.time() - 3600}, False, "interrupted"),
         ({"status": "done", "owner": dead}, False, "done"),
         ({"status": "failed", "owner": dead, "reason": "why"}, False, "failed"),
@@ -92,7 +93,7 @@ def test_resuming_takes_the_mark_away_and_forgetting_the_directory(board):
     name = begin(board, status="cancelled", done=1)
     board.cancel(board.get(name, "a"))
     board.resume(board.get(name, "a"))
-    assert board.get(name, "a").status == "queued"
+    assert board.get(name, "a").status == "starting"
     assert not (board.folder / name / "cancel").exists()
     board.forget(board.get(name, "a"))
     assert board.jobs("a") != []  # at work: not to be forgotten
@@ -121,6 +122,17 @@ def test_slots_are_bounded_and_the_first_in_line_is_next(board, monkeypatch):
     first, second = begin(board), begin(board)
     assert first_in_line(board, first)
     assert not first_in_line(board, second)
+
+
+def test_a_job_waits_for_a_slot_only_while_all_are_taken(board, monkeypatch):
+    monkeypatch.setenv("SPOFR_JOB_SLOTS", "1")
+    mine = begin(board, "a")
+    assert state_sentence(board.get(mine, "a")).startswith("starting, ")
+    theirs = begin(board, "b", status="running", owner=Owner.me().to_dict())
+    assert state_sentence(board.get(mine, "a")).startswith("waiting for a free slot, ")
+    assert first_in_line(board, mine)
+    write_json(board.folder / theirs / "state.json", {"status": "done"})
+    assert board.get(mine, "a").status == "starting"
 
 
 def test_the_tray_shows_active_jobs_first(board):

@@ -11,20 +11,24 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dashboard.jobs import job_board as jobs_file
 from dashboard.jobs.job_board import JobBoard
+from dashboard.session.choices import Choices
 from dashboard.session.chosen_model import exact_curve, model_named
 from dashboard.session.mapping import Mapping
-from dashboard.session.sources import UPLOAD, Loaded
+from dashboard.session.sources import UPLOAD, Loaded, load_bundled
 from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
 from dashboard.session.uploads import read_upload
 from dashboard.session.visible_runs import Sweep, about_runs, bundled, results_of
+from dashboard.views.train_page import asked_deltas
 from spofr_core.cli import app as command_line
-from spofr_core.data import read_dataset
+from spofr_core.data import load_sample, read_dataset
 from spofr_core.errors import DataError
-from spofr_core.evaluation import guarantees
+from spofr_core.evaluation import guarantees, measure_exposure
 from spofr_core.experiments import (
     DatasetSpec,
     Owner,
@@ -36,9 +40,10 @@ from spofr_core.experiments import (
     private_runs,
     query_results,
 )
-from spofr_core.fairness import Fairness
+from spofr_core.experiments.plans import offered_deltas
+from spofr_core.fairness import Fairness, format_delta
 from spofr_core.files import write_json
-from spofr_core.learning import load_model
+from spofr_core.learning import SPOFR, load_model
 from spofr_core.reporting import percent, verdict
 from tests.dashboard.apps import charts, plain, rerun, shown, titles
 
@@ -327,8 +332,10 @@ def test_the_number_of_runs_is_told_before_the_start(quiet):
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("train-deltas", "0.1, x", "'x' is not a number"),
-        ("train-deltas", "-0.1", "not allowed"),
+        ("train-deltas", "0.1, x", "deltas is 'x'; give a number such as 0.05, or a share such as 10%"),
+        ("train-deltas", "-0.1", "give a number >= 0"),
+        ("train-deltas", "0.1, 10%", "write all of them with % or none"),
+        ("train-deltas", " ", "at least one number"),
         ("train-penalties", "", "at least one number"),
         ("train-clicks", "many", "'many' is not a number"),
     ],
@@ -339,6 +346,57 @@ def test_what_makes_no_sense_is_said_in_a_sentence(quiet, key, value, said):
     rerun(app)
     assert said in plain(app.error[0].value)
     assert not any(button.label == "Start" for button in app.button)
+
+
+@pytest.mark.parametrize("unit", ["absolute", "share"])
+def test_deltas_are_offered_within_the_range_of_the_data_and_in_its_unit(quiet, unit):
+    app = shown("train", data="german-credit", unit=unit)
+    data = load_bundled("german-credit", "purpose").data
+    low, high = measure_exposure(data, Fairness(delta=0.1, unit=unit)).delta_range
+    offered, read = asked_deltas(app.text_input(key="train-deltas").value, "absolute")
+    assert read == unit
+    assert offered == offered_deltas(low, high)
+    assert any(plain(text.value).startswith(f"On this data {format_delta(low, unit, 3)} asks for everything, and from "
+                                            f"{format_delta(high, unit, 3)} on") for text in app.caption)  # fmt: skip
+    app.text_input(key="train-deltas").set_value("0, 5 %; 900%" if unit == "share" else "0 0.05, 9")
+    rerun(app)
+    assert any(f"{'900 %' if unit == 'share' else '9'} lies beyond that." in plain(text.value) for text in app.caption)
+    app.button(key="train-start").click()
+    rerun(app)
+    (job,) = quiet.jobs()
+    assert job.spec.get("unit", "absolute") == unit
+    assert list(job.spec["deltas"]) == ([0, 0.05, 9.0] if unit == "share" else [0, 0.05, 9])
+
+
+def test_other_data_is_offered_other_deltas_and_what_was_typed_stays(quiet):
+    app = shown("train", data="german-credit")
+    app.text_input(key="train-deltas").set_value("0.3")
+    rerun(app)
+    assert app.text_input(key="train-deltas").value == "0.3"
+    app.session_state["choices"] = Choices(data="hiring", groups="region", delta=0.1, unit="share")
+    rerun(app)
+    assert app.text_input(key="train-deltas").value == "0%, 10%, 20%, 50%, 100%, 400%"
+
+
+@given(st.floats(0, 1e3), st.floats(1e-6, 1e3))
+def test_offered_deltas_are_round_rise_and_stay_within_the_range(first, second):
+    low, high = min(first, second / 10), second
+    offered = offered_deltas(low, high)
+    assert offered == sorted(set(offered)) or offered[0] == offered[-1]
+    assert low - 1e-9 <= offered[0] <= 1.1 * low + 1e-9
+    assert high - 1e-9 <= offered[-1] <= 1.1 * high
+    assert all(float(f"{delta:.2g}") == pytest.approx(delta) for delta in offered)
+    assert offered_deltas(0.0, 0.0) == [0.0]
+
+
+def test_steps_are_said_to_be_of_a_stage(quiet):
+    app = shown("train", data="german-credit", state={"train-settings": True})
+    steps = app.number_input(key="train-max_steps")
+    assert steps.label == "Steps at most, per stage"
+    assert "SPOFR has two" in steps.proto.help
+    splits = load_sample("german-credit", lists=20)
+    fitted = SPOFR(Fairness(delta=0.1), seed=0, max_steps=20, patience=100, validate_every=10).fit(splits.train)
+    assert fitted.report.steps == 40
 
 
 def test_only_what_the_chosen_methods_take_is_asked_for(quiet):
@@ -359,7 +417,7 @@ def test_a_started_job_is_in_the_tray_of_every_page_and_of_nobody_else(quiet):
     assert job.total == 14
     token = app.session_state["visitor"]
     again = shown("audit", state={"visitor": token})
-    assert any("waiting for a free slot, 0 of 14 runs done" in plain(text.value) for text in again.sidebar.caption)
+    assert any("starting, 0 of 14 runs done" in plain(text.value) for text in again.sidebar.caption)
     stranger = shown("audit")
     assert not any("runs done" in plain(text.value) for text in stranger.sidebar.caption)
     again.sidebar.button(key=f"cancel-tray-{job.job}").click()
@@ -382,7 +440,7 @@ def test_jobs_that_ended_offer_what_can_be_done_with_them(quiet):
     assert plain(app.warning[0].value) == "The disk is <full>."
     app.button(key=f"resume-train-{job.job}").click()
     rerun(app)
-    assert quiet.get(job.job, job.visitor).status == "queued"
+    assert quiet.get(job.job, job.visitor).status == "starting"
     write_json(state, {"status": "done", "done": 14})
     rerun(app)
     app.button(key=f"forget-{job.job}").click()
