@@ -28,7 +28,7 @@ from spofr_core.reporting.words import (
 
 if TYPE_CHECKING:
     from spofr_core.reporting import palette
-    from spofr_core.reporting.audit_report import audit_html
+    from spofr_core.reporting.audit_report import audit_html, report_name
     from spofr_core.reporting.chart_frames import (
         MOST_GROUPS,
         MOST_STEPS,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from spofr_core.reporting.glossary import TERMS, Term, WorkedList, meaning
     from spofr_core.reporting.page_templates import page_from
     from spofr_core.reporting.pictures import write_images
+    from spofr_core.reporting.plain_words import plain_summary
     from spofr_core.reporting.policy_frames import by_score, policy_bounds_rows, position_frame, sampled_frame
     from spofr_core.reporting.report_sections import SECTIONS, Content, Provenance, Report, Section, Table
     from spofr_core.reporting.run_figures import (
@@ -79,7 +80,7 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
-    "audit_report": ("audit_html",),
+    "audit_report": ("audit_html", "report_name"),
     "chart_frames": (
         "MOST_GROUPS",
         "MOST_STEPS",
@@ -99,6 +100,7 @@ _HOME = {
     "glossary": ("TERMS", "Term", "WorkedList", "meaning"),
     "page_templates": ("page_from",),
     "pictures": ("write_images",),
+    "plain_words": ("plain_summary",),
     "policy_frames": ("by_score", "policy_bounds_rows", "position_frame", "sampled_frame"),
     "report_sections": ("SECTIONS", "Content", "Provenance", "Report", "Section", "Table"),
     "run_figures": (
@@ -184,12 +186,14 @@ __all__ = [
     "page_from",
     "palette",
     "percent",
+    "plain_summary",
     "policy_bounds_rows",
     "position_frame",
     "price_figure",
     "price_traces",
     "promised",
     "repair_sentence",
+    "report_name",
     "run_time_figure",
     "sampled_frame",
     "share_steps",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import platform
+import re
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -20,6 +22,7 @@ from spofr_core.reporting.chart_frames import (
 )
 from spofr_core.reporting.page_templates import page_from
 from spofr_core.reporting.palette import group_styles
+from spofr_core.reporting.plain_words import plain_summary
 from spofr_core.reporting.report_sections import (
     SECTIONS,
     Code,
@@ -42,16 +45,21 @@ from spofr_core.reporting.words import (
     limits_of,
     name_text,
     number,
+    repair_sentence,
     verdict,
     verdict_details,
     violation_text,
 )
 
+LONGEST_NOTES = 600
+"""Letters of the auditor's notes on the first page, which has to fit one sheet."""
 _ON_CARDS = ("dcg", "ndcg", "pairwise")
 _VERSIONED = ("spofr", "numpy", "scipy", "pandas")
 
 
-def audit_html(result: Audited, *, provenance: Provenance | None = None) -> str:
+def audit_html(
+    result: Audited, *, provenance: Provenance | None = None, repaired: Audited | None = None, relaxed: int = 0
+) -> str:
     """A self-contained HTML report of an audit.
 
     It needs no network and no script, follows the light or dark preference of its reader, and prints to A4. All names
@@ -61,22 +69,76 @@ def audit_html(result: Audited, *, provenance: Provenance | None = None) -> str:
     ----------
     result : AuditResult
     provenance : Provenance, optional
-        Source, fingerprint and the lines that reproduce the audit.
+        Source, fingerprint, date, auditor, notes and the lines that reproduce the audit.
+    repaired : AuditResult, optional
+        The audit of the repair (`Repair.after`), for the sentence that says what it changes.
+    relaxed : int
+        Queries that the repair could not bring within delta.
 
     Returns
     -------
     str
         The page: the sections in `SECTIONS`, in their order.
     """
-    report = Report(result, provenance or Provenance())
-    sections = [(section, section.content(report)) for section in SECTIONS.values()]
+    report = Report(result, provenance or Provenance(), repaired, relaxed)
+    placed = [(section, section.content(report)) for section in SECTIONS.values()]
+    sections = [(section, content) for section, content in placed if content is not None]
     return page_from(
         "audit_report.html.j2",
         verdict=verdict(result.summary),
         details=verdict_details(result.summary),
-        sections=[(section, content) for section, content in sections if content is not None],
+        first=[pair for pair in sections if pair[0].first_page],
+        sections=[pair for pair in sections if not pair[0].first_page],
         markup=Markup,
     )
+
+
+def report_name(summary: Mapping[str, Any], provenance: Provenance, ending: str = "html") -> str:
+    """A file name that says what is inside: "spofr-audit-hiring-exposure-delta-10pct-2026-11-16.html"."""
+    delta, source = summary["delta"], provenance.source or "data"
+    known = re.sub(r"\.(csv|tsv|txt|parquet|json|gz|zip|xlsx?)\b", "", source.replace("\\", "/").rsplit("/", 1)[-1])
+    if isinstance(delta, Mapping):
+        asked = "by-group"
+    else:
+        asked = f"{100 * delta:.6g}pct" if summary["unit"] == "share" else f"{delta:.6g}"
+    named = re.sub(r"[^0-9a-z]+", "-", known.lower()).strip("-")[:40].rstrip("-") or "data"
+    return f"spofr-audit-{named}-{summary['notion']}-delta-{asked}-{_day(provenance).isoformat()}.{ending}"
+
+
+def _day(provenance: Provenance) -> datetime.date:
+    return provenance.date or datetime.date.today()
+
+
+def _about(report: Report) -> Content:
+    summary, given = report.summary, report.provenance
+    queries, groups = summary["queries"], summary["groups"]
+    items = sum(group["items"] for group in groups.values())
+    sizes = (
+        f"{counted(queries['total'], 'query', 'queries')}, {counted(items, 'item', 'items')}, "
+        f"{counted(len(groups), 'group', 'groups')}"
+    )
+    terms = [
+        Term("Data", f"{name_text(given.source or 'not named', 120)}: {sizes}"),
+        Term("Date", _day(given).isoformat()),
+        Term("Auditor", name_text(given.auditor or "not named", 120)),
+        Term("Question asked", f"{summary['definition']} Here {delta_text(summary['delta'], summary['unit'])}."),
+        Term("Repair", _repair(report)),
+    ]
+    if given.fingerprint:
+        terms.insert(1, Term("Fingerprint", code=f"sha256:{given.fingerprint}"))
+    if given.notes and given.notes.strip():
+        terms.append(Term("Notes", name_text(given.notes.strip(), LONGEST_NOTES)))
+    return Content(terms=terms)
+
+
+def _repair(report: Report) -> str:
+    if report.repaired is None:
+        return "Not computed here; “spofr repair” says what it would change."
+    return repair_sentence(report.summary, report.repaired.summary, report.relaxed)
+
+
+def _plain(report: Report) -> Content:
+    return Content(sentences=plain_summary(report.summary, report.repaired.summary if report.repaired else None))
 
 
 def _facts(report: Report) -> Content:
@@ -136,7 +198,7 @@ def _share(report: Report) -> Content | None:
     return Content(
         caption="Of the queries that could exceed each delta, the share that holds it; a query leaves the count where "
         "no ranking of it could. The dot is the delta asked for. Band: 95 % Wilson interval.",
-        svg=share_chart(share_steps(steps, summary["range"]["largest"]), mark),
+        svg=share_chart(share_steps(steps, summary["range"]["largest"]), mark, summary["unit"]),
     )
 
 
@@ -147,7 +209,7 @@ def _violations(report: Report) -> Content | None:
     delta = _one_delta(summary)
     return Content(
         caption=_drawn("Each group's signed violation over the queries; shaded: within delta.", summary),
-        svg=violation_chart(violations_by_group(report.result, delta), delta),
+        svg=violation_chart(violations_by_group(report.result, delta), delta, summary["unit"]),
     )
 
 
@@ -239,7 +301,6 @@ def _limits(report: Report) -> Content:
 def _definitions(report: Report) -> Content:
     summary, unit = report.summary, report.summary["unit"]
     terms = [
-        Term("Question asked", f"{summary['definition']} Here {delta_text(summary['delta'], unit)}."),
         Term("Formula", " for every group g present in the list", code=summary["formula"]),
         Term("Exposure of position j", code=summary["position_bias"]),
         Term(
@@ -261,18 +322,13 @@ def _definitions(report: Report) -> Content:
     ]
     if summary["merits"]:
         merits = ", ".join(f"{name_text(name)} {number(merit)}" for name, merit in summary["merits"].items())
-        terms.insert(2, Term("Merit mu_g", f"{merits}; mu is the mean merit of the list's own items"))
+        terms.insert(1, Term("Merit mu_g", f"{merits}; mu is the mean merit of the list's own items"))
     return Content(terms=terms)
 
 
 def _provenance(report: Report) -> Content:
-    given, terms = report.provenance, []
-    if given.source:
-        terms.append(Term("Data", given.source))
-    if given.fingerprint:
-        terms.append(Term("Fingerprint", code=f"sha256:{given.fingerprint}"))
-    terms.append(Term("Versions", ", ".join(_versions())))
-    terms.append(Term("Summary schema", str(report.summary["schema"])))
+    given = report.provenance
+    terms = [Term("Versions", ", ".join(_versions())), Term("Summary schema", str(report.summary["schema"]))]
     code = [Code("In a shell", given.command or ""), Code("In Python", given.python or "")]
     return Content(terms=terms, code=[lines for lines in code if lines.lines])
 
@@ -287,7 +343,9 @@ def _versions() -> Iterable[str]:
 
 
 for _section in (
-    Section("facts", "", _facts),
+    Section("about", "What was audited", _about, first_page=True),
+    Section("plain", "In plain words", _plain, first_page=True),
+    Section("facts", "", _facts, first_page=True),
     Section("exposure", "Exposure by group", _exposure),
     Section("share", "Share of queries that hold delta", _share),
     Section("violations", "Violations by group", _violations),

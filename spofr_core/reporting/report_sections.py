@@ -7,6 +7,7 @@ Templates only place what these functions say. A section of one's own is one cal
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,20 +30,32 @@ class Provenance:
         Shell line that reproduces the audit.
     python : str, optional
         Python lines that reproduce it.
+    date : date, optional
+        Of the audit; today where it is left out.
+    auditor, notes : str, optional
+        Who answers for it, and what that person wants to say.
     """
 
     source: str | None = None
     fingerprint: str | None = None
     command: str | None = None
     python: str | None = None
+    date: datetime.date | None = None
+    auditor: str | None = None
+    notes: str | None = None
 
 
 @dataclass(frozen=True)
 class Report:
-    """What sections speak of: the result of an audit, and where it came from."""
+    """What sections speak of: the result of an audit, where it came from, and the audit of its repair if there is one.
+
+    `relaxed` counts the queries that no repair brings within delta.
+    """
 
     result: Audited
     provenance: Provenance
+    repaired: Audited | None = None
+    relaxed: int = 0
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -134,14 +147,19 @@ class Section:
         Its heading; empty for none.
     content : callable
         From the report to what the section says; None leaves the section out.
+    first_page : bool
+        Whether it stands on the page that has to fit one sheet.
     """
 
     name: str
     title: str
     content: Callable[[Report], Content | None]
+    first_page: bool = False
 
 
 _OURS = (
+    "about",
+    "plain",
     "facts",
     "exposure",
     "share",

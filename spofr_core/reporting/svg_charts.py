@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from html import escape
 
 from spofr_core.reporting.chart_frames import ExposureBar, GroupRow, Mark, ShareSteps, ViolationBins
-from spofr_core.reporting.words import name_text, number
+from spofr_core.reporting.words import name_text, number, violation_text
 
-WIDTH = 720
+WIDTH = 560
 MARGIN = 14
 _SIZE = 6.0
 
@@ -64,13 +64,13 @@ def exposure_chart(bars: Sequence[ExposureBar], mean: float) -> str:
     return _svg(height, f"Mean exposure per item. All items {number(mean)}; {described}", parts)
 
 
-def share_chart(steps: ShareSteps, mark: Mark | None) -> str:
+def share_chart(steps: ShareSteps, mark: Mark | None, unit: str = "absolute") -> str:
     """Share of queries that hold delta (`share_steps`) as a step function of delta, with the chosen delta marked."""
     height, left, bottom = 280, 52, 44
     deltas = steps.delta.tolist()
     x = Scale(0.0, max(deltas[-1], mark.delta if mark else 0.0), left, WIDTH - 20)
     y = Scale(0.0, 1.0, height - bottom, 18)
-    parts = _grid(x, y, height - bottom)
+    parts = _grid(x, y, height - bottom, unit)
     line, upper, lower = (
         [(x(delta), y(share)) for delta, share in zip(deltas, shares.tolist(), strict=True)]
         for shares in (steps.share, steps.upper, steps.lower)
@@ -102,7 +102,7 @@ def _back(points: list[tuple[float, float]]) -> str:
     return f"{x:.1f},{y:.1f}" + "".join(f"V{y:.1f}H{x:.1f}" for x, y in reversed(points[:-1]))
 
 
-def violation_chart(bins: ViolationBins, delta: float | None) -> str:
+def violation_chart(bins: ViolationBins, delta: float | None, unit: str = "absolute") -> str:
     """Signed violations of each group over queries (`violations_by_group`) as bars, with -delta..delta shaded."""
     left, row, top, bottom = 170, 58, 8, 40
     reach = float(bins.edges[-1])
@@ -113,7 +113,7 @@ def violation_chart(bins: ViolationBins, delta: float | None) -> str:
     if delta is not None:
         parts.append(_rect(x(-delta), top, max(x(delta) - x(-delta), 1), floor - top, 'class="band"'))
     for tick in ticks(-reach, reach, 6):
-        parts.append(_text(x(tick), floor + 16, number(tick), anchor="middle", css="quiet"))
+        parts.append(_text(x(tick), floor + 16, violation_text(tick, unit), anchor="middle", css="quiet"))
     edges = [x(float(edge)) for edge in bins.edges]
     for place, (group, queries) in enumerate(zip(bins.rows, bins.queries.tolist(), strict=True)):
         base = top + row * (place + 1)
@@ -125,7 +125,7 @@ def violation_chart(bins: ViolationBins, delta: float | None) -> str:
         parts += _named(group, base - 16)
         parts.append(f'<line class="axis" x1="{left}" x2="{WIDTH - 20}" y1="{base}" y2="{base}"/>')
     parts.append(f'<line class="rule" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="{top}" y2="{floor}"/>')
-    caption = "signed violation: below 0 the group gets less than its due, above 0 more"
+    caption = "below 0 the group gets too little exposure, above 0 too much"
     parts.append(_text((left + WIDTH) / 2, height - 4, caption, anchor="middle", css="quiet"))
     return _svg(height, "Distribution over queries of each group's signed violation", parts)
 
@@ -171,13 +171,13 @@ def _named(row: GroupRow, y: float) -> list[str]:
     return [marker(row.style.marker, MARGIN, y, row.style.colour), name]
 
 
-def _grid(x: Scale, y: Scale, floor: float) -> list[str]:
+def _grid(x: Scale, y: Scale, floor: float, unit: str) -> list[str]:
     parts = []
     for tick in ticks(0, 1, 4):
         parts.append(f'<line class="axis" x1="{x.start}" x2="{x.end}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>')
         parts.append(_text(x.start - 8, y(tick) + 4, f"{100 * tick:.0f} %", anchor="end", css="quiet"))
     for tick in ticks(0, x.high, 6):
-        parts.append(_text(x(tick), floor + 18, number(tick), anchor="middle", css="quiet"))
+        parts.append(_text(x(tick), floor + 18, violation_text(tick, unit), anchor="middle", css="quiet"))
     return parts
 
 

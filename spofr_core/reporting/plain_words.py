@@ -1,0 +1,84 @@
+"""What an audit found, for readers without statistics: no formula, no interval, no abbreviation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from spofr_core.reporting.words import MOST_NAMED, counted, listed, named, violation_text
+
+
+def plain_summary(summary: Mapping[str, Any], repaired: Mapping[str, Any] | None = None) -> list[str]:
+    """The audit as a handful of sentences that can be read aloud to anybody.
+
+    Parameters
+    ----------
+    summary : mapping
+        `AuditResult.summary`.
+    repaired : mapping, optional
+        `AuditResult.summary` of the repair, where there is one.
+    """
+    queries, groups = summary["queries"], summary["groups"]
+    items = sum(group["items"] for group in groups.values())
+    found = [
+        f"What was looked at: {counted(queries['total'], 'ranked list', 'ranked lists')} with "
+        f"{counted(items, 'entry', 'entries')} of {counted(len(groups), 'group', 'groups')}. "
+        "Whoever stands higher in a list is seen more; being seen is called exposure."
+    ]
+    if not queries["applicable"]:
+        return [*found, "No list has entries of two groups, so there is nothing to compare."]
+    found += [f"Who is seen more: {_who(summary)}", f"List by list: {_lists(summary)}"]
+    if repaired is not None:
+        found.append(f"What can be done: {_repair(summary, repaired)}")
+    small = [named(name) for name, group in groups.items() if group["small"]]
+    if small:
+        who = listed(small) if len(small) <= MOST_NAMED else f"{len(small):,} groups"
+        found.append(f"Too few to say anything about: {who}.")
+    return [*found, "What this cannot say: why there is a difference, and whether there are good reasons for it."]
+
+
+def _who(summary: Mapping[str, Any]) -> str:
+    ratio = summary["exposure_ratio"]
+    if ratio is None or ratio["value"] is None:
+        return "there are not two groups that are large enough to compare."
+    low, high = named(ratio["lowest"]), named(ratio["highest"])
+    if ratio["ci"] is not None and ratio["ci"][0] <= 1 <= ratio["ci"][1]:
+        return "on average no group stands out; what difference there is may be chance."
+    views = round(100 * ratio["value"])
+    if views == 100:
+        return f"on average an entry of {low} is seen about as often as one of {high}."
+    return f"for every 100 times that an entry of {high} is seen, one of {low} is seen about {views} times."
+
+
+def _lists(summary: Mapping[str, Any]) -> str:
+    queries, delta = summary["queries"], summary["delta"]
+    if not queries["judged"]:
+        return "the limit that was set is so wide that no order of these lists could break it. It says nothing here."
+    limit = "the limit" if isinstance(delta, Mapping) else f"the limit of {violation_text(delta, summary['unit'])}"
+    broken = queries["judged"] - queries["fair"]
+    if queries["judged"] == 1:
+        kept = f"the one list that could break {limit} {'does' if broken else 'keeps it'}"
+    elif broken:
+        kept = f"{broken:,} of the {queries['judged']:,} lists that could break {limit} do"
+    else:
+        kept = f"all {queries['judged']:,} lists that could break {limit} keep it"
+    return f"{kept}. {_LIMITS.get(summary['notion'], 'It bounds how far a group may be from what it is due.')}"
+
+
+_LIMITS = {
+    "exposure": "It says how far a group may be from being seen as much as the list's average.",
+    "gap": "It says how much more one group may be seen than the other.",
+    "merit": "It says how far a group may be from being seen as much as its results in the past call for.",
+}
+
+
+def _repair(summary: Mapping[str, Any], repaired: Mapping[str, Any]) -> str:
+    before, after = summary["queries"], repaired["queries"]
+    if before["fair"] == before["judged"]:
+        return "nothing has to change."
+    if after["fair"] == after["judged"]:
+        return "the same entries can be put into orders, drawn by lot, with which every list keeps the limit."
+    return (
+        "the same entries can be put into orders, drawn by lot, with which "
+        f"{after['fair']:,} of {after['judged']:,} lists keep the limit; the others cannot."
+    )
