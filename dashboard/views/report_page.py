@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices
 from dashboard.session.commands import command_lines, python_lines
-from dashboard.session.remembered import audited, fairness_of
-from dashboard.session.sources import loaded
+from dashboard.session.remembered import audited, fairness_of, repaired
+from dashboard.session.solver_warmup import solver_ready
+from dashboard.session.sources import Loaded, loaded
 from dashboard.widgets.elements import csv_bytes, explain_errors
 from spofr_core.evaluation import AuditResult
-from spofr_core.reporting import Provenance, audit_html, limits_of, verdict
+from spofr_core.reporting import Provenance, audit_html, limits_of, plain_summary, report_name, verdict
+
+LONGEST_NOTES = 600
+"""Letters of the notes: they stand on the first page of the report, which has to fit one sheet."""
 
 
 @explain_errors
@@ -22,8 +28,20 @@ def page() -> None:
     command, python = command_lines(source, choices()), python_lines(source, choices())
     st.title("Take it with you", anchor=False)
     st.markdown(markdown(verdict(result.summary)))
-    given = Provenance(source=source.title, fingerprint=source.data.fingerprint, command=command, python=python)
-    _downloads(result, given)
+    auditor, notes = _signed(source.data.fingerprint)
+    after = _after(source, result)
+    given = Provenance(
+        source=source.title,
+        fingerprint=source.data.fingerprint,
+        command=command,
+        python=python,
+        auditor=auditor,
+        notes=notes,
+    )
+    _downloads(result, given, after)
+    st.header("In plain words", anchor=False)
+    told = plain_summary(result.summary, after["repaired"].summary if after else None)
+    st.markdown("\n".join(f"- {markdown(sentence)}" for sentence in told))
     st.header("Find it again", anchor=False)
     if command:
         st.caption(f"In a shell, {source.where}" if source.where else "In a shell")
@@ -35,12 +53,44 @@ def page() -> None:
     st.caption(f"Fingerprint of the data: sha256 {source.data.fingerprint}")
 
 
-def _downloads(result: AuditResult, given: Provenance) -> None:
+def _signed(fingerprint: str) -> tuple[str, str]:
+    """Who audits, and the notes on this data; both stay when the page is left."""
+    auditor = _kept("auditor", lambda **how: st.text_input("Auditor", max_chars=120, placeholder="Your name", **how))
+    notes = _kept(
+        f"notes-{fingerprint}",
+        lambda **how: st.text_area(
+            "Notes", max_chars=LONGEST_NOTES, placeholder="What a reader should know about this audit", **how
+        ),
+    )
+    st.caption("Both stand on the first page of the report.")
+    return auditor, notes
+
+
+def _kept(name: str, field: Any) -> str:
+    """A field whose text outlives the page: Streamlit forgets those that are not drawn."""
+    kept = f"report-{name}-kept"
+    text: str = field(value=st.session_state.get(kept, ""), key=f"report-{name}")
+    st.session_state[kept] = text
+    return text
+
+
+def _after(source: Loaded, result: AuditResult) -> dict[str, Any]:
+    """What the report says about the repair; nothing where there are no scores, or the solver is not there yet."""
+    if source.data.score is None or not solver_ready():
+        return {}
+    found = repaired(source.data, result.fairness)
+    return {"repaired": found.after, "relaxed": len(found.policies.relaxed)}
+
+
+def _downloads(result: AuditResult, given: Provenance, after: dict[str, Any]) -> None:
+    def named(ending: str) -> str:
+        return report_name(result.summary, given, ending)
+
     with st.container(horizontal=True):
         st.download_button(
             "Report (HTML)",
-            lambda: audit_html(result, provenance=given),
-            "exposure-audit.html",
+            lambda: audit_html(result, provenance=given, **after),
+            named("html"),
             "text/html",
             type="primary",
             icon=":material/description:",
@@ -49,7 +99,7 @@ def _downloads(result: AuditResult, given: Provenance) -> None:
         st.download_button(
             "Summary (JSON)",
             lambda: result.to_json() + "\n",
-            "exposure-audit.json",
+            named("json"),
             "application/json",
             icon=":material/data_object:",
             on_click="ignore",
@@ -57,7 +107,7 @@ def _downloads(result: AuditResult, given: Provenance) -> None:
         st.download_button(
             "Every query (CSV)",
             lambda: csv_bytes(result.queries),
-            "exposure-audit.csv",
+            named("csv"),
             "text/csv",
             icon=":material/table:",
             on_click="ignore",

@@ -115,13 +115,22 @@ class AuditResult:
         """The table `queries` as CSV; cells that a spreadsheet would run as a formula are neutralised."""
         write_csv(self.queries, path)
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """A self-contained report, also written to `path` if one is given."""
-        from spofr_core.reporting import audit_html
+    def to_html(self, path: str | Path | None = None, *, auditor: str | None = None, notes: str | None = None) -> str:
+        """A self-contained report, also written to `path`; in a folder, under a name that says what it is.
 
-        text = audit_html(self)
+        Parameters
+        ----------
+        path : path, optional
+        auditor, notes : str, optional
+            Who answers for the audit, and what that person wants to say.
+        """
+        from spofr_core.reporting import Provenance, audit_html, report_name
+
+        origin = Provenance(auditor=auditor, notes=notes)
+        text = audit_html(self, provenance=origin)
         if path is not None:
-            write_whole(path, text.encode("utf-8"))
+            inside = Path(path) / report_name(self.summary, origin) if Path(path).is_dir() else path
+            write_whole(inside, text.encode("utf-8"))
         return text
 
 

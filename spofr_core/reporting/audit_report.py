@@ -45,6 +45,7 @@ from spofr_core.reporting.words import (
     limits_of,
     name_text,
     number,
+    off_text,
     repair_sentence,
     verdict,
     verdict_details,
@@ -230,15 +231,14 @@ def _groups(report: Report) -> Content:
             f"{group['items']:,}",
             f"{group['queries']:,}",
             f"{number(group['exposure_mean'])} ({interval(group['exposure_ci'])})",
-            f"{violation_text(group['violation_mean'], unit)} ({interval(group['violation_ci'], unit)})",
+            f"{off_text(group['violation_mean'], unit)} ({interval(group['violation_ci'], unit)})",
             "small" if group["small"] else "",
         )
         for name, group in report.summary["groups"].items()
     ]
     return Content(
-        caption="In brackets: 95 % intervals over queries. A violation below 0 is exposure that the group lacks, above "
-        "0 exposure beyond its due.",
-        table=Table(("Group", "Items", "Queries", "Mean exposure", "Mean signed violation", ""), rows),
+        caption="In brackets: 95 % intervals over queries; of violations below 0 for too little, above 0 for too much.",
+        table=Table(("Group", "Items", "Queries", "Mean exposure", "Mean violation", ""), rows),
     )
 
 

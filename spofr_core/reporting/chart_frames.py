@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.fairness import TOLERANCE
+from spofr_core.fairness import TOLERANCE, Unit
 from spofr_core.reporting.palette import GroupStyle, group_styles
 from spofr_core.reporting.words import counted, delta_text, number, percent, shortened
 
@@ -163,7 +163,7 @@ class Mark:
 
     delta: float
     share: float | None
-    unit: str = "absolute"
+    unit: Unit = "absolute"
 
     @property
     def label(self) -> str:
@@ -172,7 +172,7 @@ class Mark:
         return f"{delta_text(self.delta, self.unit)}{held}"
 
 
-def mark_at(steps: pd.DataFrame, delta: float, unit: str = "absolute") -> Mark:
+def mark_at(steps: pd.DataFrame, delta: float, unit: Unit = "absolute") -> Mark:
     """The share at a delta, exactly, from every step of the curve (`AuditResult.fair_share`)."""
     reached = int(np.searchsorted(steps["delta"].to_numpy(), delta + TOLERANCE, side="right"))
     share = float(steps["share"].iloc[reached - 1]) if reached else 0.0

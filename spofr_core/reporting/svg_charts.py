@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from spofr_core.fairness import Unit
 from spofr_core.reporting.chart_frames import ExposureBar, GroupRow, Mark, ShareSteps, ViolationBins
 from spofr_core.reporting.words import name_text, number, violation_text
 
@@ -64,7 +65,7 @@ def exposure_chart(bars: Sequence[ExposureBar], mean: float) -> str:
     return _svg(height, f"Mean exposure per item. All items {number(mean)}; {described}", parts)
 
 
-def share_chart(steps: ShareSteps, mark: Mark | None, unit: str = "absolute") -> str:
+def share_chart(steps: ShareSteps, mark: Mark | None, unit: Unit = "absolute") -> str:
     """Share of queries that hold delta (`share_steps`) as a step function of delta, with the chosen delta marked."""
     height, left, bottom = 280, 52, 44
     deltas = steps.delta.tolist()
@@ -102,7 +103,7 @@ def _back(points: list[tuple[float, float]]) -> str:
     return f"{x:.1f},{y:.1f}" + "".join(f"V{y:.1f}H{x:.1f}" for x, y in reversed(points[:-1]))
 
 
-def violation_chart(bins: ViolationBins, delta: float | None, unit: str = "absolute") -> str:
+def violation_chart(bins: ViolationBins, delta: float | None, unit: Unit = "absolute") -> str:
     """Signed violations of each group over queries (`violations_by_group`) as bars, with -delta..delta shaded."""
     left, row, top, bottom = 170, 58, 8, 40
     reach = float(bins.edges[-1])
@@ -171,7 +172,7 @@ def _named(row: GroupRow, y: float) -> list[str]:
     return [marker(row.style.marker, MARGIN, y, row.style.colour), name]
 
 
-def _grid(x: Scale, y: Scale, floor: float, unit: str) -> list[str]:
+def _grid(x: Scale, y: Scale, floor: float, unit: Unit) -> list[str]:
     parts = []
     for tick in ticks(0, 1, 4):
         parts.append(f'<line class="axis" x1="{x.start}" x2="{x.end}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>')

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spofr_core.fairness import NOTIONS
+from spofr_core.fairness import NOTIONS, Unit, format_delta
 
 LONGEST_NAME = 60
 """Names from the data are cut after this many characters when they stand in a sentence."""
@@ -179,9 +179,9 @@ def _worst_sentence(summary: Mapping[str, Any]) -> str | None:
     if not summary["worst"] or abs(summary["worst"][0]["violation"]) < 1e-9:
         return None
     worst = summary["worst"][0]
-    too = direction_text(worst["group"], worst["violation"], summary["unit"]).removeprefix(named(worst["group"]))
+    off = off_text(worst["violation"], summary["unit"])
     return (
-        f"Furthest off: query {name_text(worst['query'])}, where {named(worst['group'])} {gets(worst['group'])}{too}"
+        f"Furthest off: query {name_text(worst['query'])}, where {named(worst['group'])} {gets(worst['group'])} {off}"
         f" (exposure {number(worst['exposure'])}; the list's mean is {number(worst['mean_exposure'])})."
     )
 
@@ -261,43 +261,43 @@ def limits_of(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def delta_text(delta: float | Mapping[str, float], unit: str = "absolute") -> str:
+def delta_text(delta: float | Mapping[str, float], unit: Unit = "absolute") -> str:
     """delta as sentences name it: "delta = 10 %", "delta = 0.05", "delta by group (A 10 %, B 5 %)"."""
     if isinstance(delta, Mapping):
         return f"delta by group ({_each(delta, unit)})"
-    return f"delta = {_exact(delta, unit)}"
+    return f"delta = {format_delta(delta, unit)}"
 
 
-def tolerance_text(delta: float | Mapping[str, float], unit: str) -> str:
+def tolerance_text(delta: float | Mapping[str, float], unit: Unit) -> str:
     """delta as the headline names it: "the tolerance of 10 %"."""
     if isinstance(delta, Mapping):
         return f"its tolerance ({_each(delta, unit)})"
-    return f"the tolerance of {_exact(delta, unit)}"
+    return f"the tolerance of {format_delta(delta, unit)}"
 
 
-def _each(delta: Mapping[str, float], unit: str) -> str:
-    return ", ".join(f"{name_text(name)} {_exact(value, unit)}" for name, value in delta.items())
+def _each(delta: Mapping[str, float], unit: Unit) -> str:
+    return ", ".join(f"{name_text(name)} {format_delta(value, unit)}" for name, value in delta.items())
 
 
-def _exact(delta: float, unit: str) -> str:
-    """A delta with all the digits that anybody types."""
-    return f"{number(100 * delta, 4)} %" if unit == "share" else number(delta)
-
-
-def violation_text(value: float | None, unit: str) -> str:
+def violation_text(value: float | None, unit: Unit) -> str:
     """A violation in its unit: "12 %" or "0.092"; the sign, where there is one, stays."""
     if value is None or math.isnan(value):
         return "-"
     return f"{number(100 * value, 2)} %" if unit == "share" else number(value)
 
 
-def direction_text(group: object, violation: float | None, unit: str) -> str:
+def direction_text(group: object, violation: float | None, unit: Unit) -> str:
     """A group's violation in words that say in whose favour it is: "men 12 % too much"."""
+    return f"{named(group)} {off_text(violation, unit)}"
+
+
+def off_text(violation: float | None, unit: Unit) -> str:
+    """A signed violation in words: "12 % too much", "0.092 too little"."""
     if violation is None or math.isnan(violation):
-        return f"{named(group)} -"
+        return "-"
     if abs(violation) < 1e-9:
-        return f"{named(group)} neither too much nor too little"
-    return f"{named(group)} {violation_text(abs(violation), unit)} too {'much' if violation > 0 else 'little'}"
+        return "neither too much nor too little"
+    return f"{violation_text(abs(violation), unit)} too {'much' if violation > 0 else 'little'}"
 
 
 def named(group: object) -> str:
@@ -354,7 +354,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def interval(pair: list[float] | None, unit: str = "absolute") -> str:
+def interval(pair: list[float] | None, unit: Unit = "absolute") -> str:
     """An interval as "0.021 to 0.034", shares as "2.1 % to 3.4 %"; a dash where there is none."""
     return "-" if pair is None else f"{violation_text(pair[0], unit)} to {violation_text(pair[1], unit)}"
 

@@ -19,6 +19,7 @@ from spofr_core.files import write_whole
 
 if TYPE_CHECKING:
     from spofr_core.evaluation import AuditResult
+    from spofr_core.reporting import Provenance
 
 
 @with_options(source=DataOptions, ask=FairnessOptions)
@@ -26,7 +27,12 @@ def audit_command(
     source: DataOptions,
     ask: FairnessOptions,
     json_: JsonOption = None,
-    html: Annotated[Path | None, typer.Option(help="Write a self-contained report.")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a self-contained report; in a folder it gets a name that says what it is."),
+    ] = None,
+    auditor: Annotated[str | None, typer.Option(help="Who answers for the audit, for the report.")] = None,
+    notes: Annotated[str | None, typer.Option(help="What the auditor wants to say, for the report.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table query x group.")] = None,
     cutoff: Annotated[int, typer.Option(help="Depth of nDCG.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
@@ -41,10 +47,9 @@ def audit_command(
 ) -> None:
     """Who gets the exposure, and which queries break delta."""
     from spofr_core.evaluation import SmallGroups, audit, audit_folder
-    from spofr_core.reporting import Provenance, audit_html, verdict, verdict_details
+    from spofr_core.reporting import Provenance, caveats, verdict, verdict_details
 
     how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": SmallGroups(items=small_items, lists=small_lists)}
-
     data = None
     folder = source.folder if model is None else None
     if folder is not None:
@@ -68,8 +73,9 @@ def audit_command(
     if html is not None:
         named = source.source if model is None else f"model {model}"
         fingerprint = None if data is None else data.fingerprint
-        origin = Provenance(source=named, fingerprint=fingerprint, command=f"spofr {shlex.join(sys.argv[1:])}")
-        write_whole(html, audit_html(result, provenance=origin).encode("utf-8"))
+        lines = f"spofr {shlex.join(sys.argv[1:])}"
+        origin = Provenance(source=named, fingerprint=fingerprint, command=lines, auditor=auditor, notes=notes)
+        _write_report(html, result, origin, data if model is None else None)
     if csv is not None:
         result.to_csv(csv)
     emit_json(result.summary, json_)
@@ -78,7 +84,7 @@ def audit_command(
             typer.echo(sentence)
         _print_groups(result.summary)
         _print_measures(result.summary)
-        for note in result.summary["notes"]:
+        for note in caveats(result.summary):
             typer.echo(f"note: {note}")
     if fail_on_violation and not result.ok:
         raise typer.Exit(1)
@@ -94,8 +100,23 @@ def _audit_model(
     return audit_model(trained, data, ask.of_model(trained.fairness), **how), data
 
 
+def _write_report(html: Path, result: AuditResult, origin: Provenance, ranked: RankingDataset | None) -> None:
+    """The report, with what a repair of the audited scores would change; in a folder under a name of its own."""
+    from spofr_core.evaluation import repair
+    from spofr_core.reporting import audit_html, report_name
+
+    after: dict[str, Any] = {}
+    if ranked is not None and ranked.score is not None:
+        found = repair(ranked, result.fairness, on_infeasible="relax", measured=result.measurement)
+        after = {"repaired": found.after, "relaxed": len(found.policies.relaxed)}
+    path = html / report_name(result.summary, origin) if html.is_dir() else html
+    write_whole(path, audit_html(result, provenance=origin, **after).encode("utf-8"))
+    if path != html:
+        typer.echo(f"The report is in {path}", err=True)
+
+
 def _print_groups(summary: dict[str, Any]) -> None:
-    from spofr_core.reporting import interval, number, violation_text
+    from spofr_core.reporting import interval, number, off_text
 
     unit, head = summary["unit"], ("group", "items", "lists", "exposure", "95 % CI", "violation", "95 % CI")
     rows = [
@@ -105,7 +126,7 @@ def _print_groups(summary: dict[str, Any]) -> None:
             f"{group['queries']:,}",
             number(group["exposure_mean"]),
             interval(group["exposure_ci"]),
-            violation_text(group["violation_mean"], unit),
+            off_text(group["violation_mean"], unit),
             interval(group["violation_ci"], unit),
         )
         for name, group in summary["groups"].items()

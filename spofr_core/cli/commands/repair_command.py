@@ -76,7 +76,10 @@ def _repair_model(model: str, source: DataOptions, ask: FairnessOptions, how: di
 
 def _print_repair(summary: dict[str, Any]) -> None:
     from spofr_core.evaluation import repair_table
+    from spofr_core.fairness import format_delta
+    from spofr_core.reporting import repair_sentence
 
+    typer.echo(repair_sentence(_audited(summary, "before"), _audited(summary, "after"), len(summary["relaxed"])))
     rows = repair_table(summary)
     width = int(rows["label"].str.len().max())
     typer.echo(f"{'':{width}} {'before':>10} {'after':>10}")
@@ -84,9 +87,17 @@ def _print_repair(summary: dict[str, Any]) -> None:
         before, after = (_cell(float(row[when]), row["unit"]) for when in ("before", "after"))
         typer.echo(f"{row['label']:{width}} {before:>10} {after:>10}")
     for query in summary["relaxed"]:
-        typer.echo(f"relaxed: query {query['query']} can hold delta = {query['min_delta']:.6g} at best")
+        least = format_delta(query["min_delta"], summary["unit"])
+        typer.echo(f"relaxed: query {query['query']} can hold delta = {least} at best")
     for note in summary["notes"]:
         typer.echo(f"note: {note}")
+
+
+def _audited(summary: dict[str, Any], when: str) -> dict[str, Any]:
+    """What the sentence reads of an audit's summary, from that of a repair."""
+    state = summary[when]
+    utility = None if state["dcg"] is None else {"dcg": state["dcg"]}
+    return {"delta": summary["delta"], "unit": summary["unit"], "queries": state, "utility": utility}
 
 
 def _cell(value: float, unit: str) -> str:
