@@ -47,11 +47,10 @@ if TYPE_CHECKING:
         violations_by_group,
     )
     from spofr_core.reporting.glossary import TERMS, Term, WorkedList, meaning
-    from spofr_core.reporting.page_templates import page_from
     from spofr_core.reporting.pictures import write_images
     from spofr_core.reporting.plain_words import plain_summary
     from spofr_core.reporting.policy_frames import by_score, policy_bounds_rows, position_frame, sampled_frame
-    from spofr_core.reporting.report_sections import SECTIONS, Content, Provenance, Report, Section, Table
+    from spofr_core.reporting.report_sections import SECTIONS, Content, Provenance, Report, Section, Table, page_from
     from spofr_core.reporting.run_figures import (
         Look,
         achieved_figure,
@@ -99,11 +98,10 @@ _HOME = {
         "violations_by_group",
     ),
     "glossary": ("TERMS", "Term", "WorkedList", "meaning"),
-    "page_templates": ("page_from",),
     "pictures": ("write_images",),
     "plain_words": ("plain_summary",),
     "policy_frames": ("by_score", "policy_bounds_rows", "position_frame", "sampled_frame"),
-    "report_sections": ("SECTIONS", "Content", "Provenance", "Report", "Section", "Table"),
+    "report_sections": ("SECTIONS", "Content", "Provenance", "Report", "Section", "Table", "page_from"),
     "run_figures": (
         "Look",
         "achieved_figure",

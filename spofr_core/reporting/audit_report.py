@@ -20,7 +20,6 @@ from spofr_core.reporting.chart_frames import (
     share_steps,
     violations_by_group,
 )
-from spofr_core.reporting.page_templates import page_from
 from spofr_core.reporting.palette import group_styles
 from spofr_core.reporting.plain_words import plain_summary
 from spofr_core.reporting.report_sections import (
@@ -34,6 +33,7 @@ from spofr_core.reporting.report_sections import (
     Section,
     Table,
     Term,
+    page_from,
 )
 from spofr_core.reporting.svg_charts import exposure_chart, share_chart, violation_chart
 from spofr_core.reporting.words import (

@@ -1,6 +1,7 @@
 """What a report is made of: sections, each a title and a function from the report to words, numbers and charts.
 
-Templates only place what these functions say. A section of one's own is one call::
+Templates only place what these functions say: it is text unless it is marked as markup, and nothing may be missing.
+A section of one's own is one call::
 
     SECTIONS.register(Section("contact", "Whom to ask", lambda report: Content(sentences=["Ask the ranking team."])))
 """
@@ -10,9 +11,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from spofr_core.registry import Registry
+from spofr_core.reporting import palette
 from spofr_core.reporting.chart_frames import Audited
 
 
@@ -175,3 +180,23 @@ _OURS = (
 )
 SECTIONS: Registry[Section] = Registry("section", dict.fromkeys(_OURS, "spofr_core.reporting.audit_report"))
 """The sections of every report, in their order; those of plug-ins come last."""
+
+
+@cache
+def _environment() -> Environment:
+    """Where `templates/*` beside this file are found."""
+    made = Environment(
+        loader=PackageLoader("spofr_core.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.globals["palette"] = palette
+    return made
+
+
+def page_from(template: str, **content: Any) -> str:
+    """A page: the template of this name with its content."""
+    return _environment().get_template(template).render(**content)

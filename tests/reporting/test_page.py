@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import datetime
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from spofr_core.evaluation import audit
+from spofr_core.data import load_hiring
+from spofr_core.evaluation import audit, repair
 from spofr_core.fairness import Fairness, group_merits
-from spofr_core.reporting import SECTIONS, Content, Provenance, Section, Table, audit_html, verdict
+from spofr_core.reporting import (
+    SECTIONS,
+    Content,
+    Provenance,
+    Section,
+    Table,
+    audit_html,
+    plain_summary,
+    repair_sentence,
+    report_name,
+    verdict,
+    verdict_details,
+)
 from spofr_core.reporting.chart_frames import (
     exposure_bars,
     group_rows,
@@ -201,3 +215,59 @@ def test_a_report_allows_no_script_and_prints_on_paper():
     assert policy == "default-src 'none'; style-src 'unsafe-inline'"
     assert "size: A4" in html
     assert "prefers-color-scheme: dark" in html
+
+
+def signed(**changes):
+    given = {"source": "data/Lists of 2026.csv", "fingerprint": "ab" * 32, "date": datetime.date(2026, 11, 16)}
+    return Provenance(**(given | {"auditor": "Ada <b>", "notes": "Asked twice."} | changes))
+
+
+def test_the_first_page_has_data_date_auditor_question_verdict_and_repair():
+    data, asked = load_hiring()[:60], Fairness(delta=0.1, unit="share")
+    found = repair(data, asked)
+    html = audit_html(found.before, provenance=signed(), repaired=found.after)
+    first = read(html[html.index('<div class="first">') : html.index('<figure id="exposure"')])
+    for said in (
+        verdict(found.before.summary),
+        *verdict_details(found.before.summary),
+        f"data/Lists of 2026.csv: 60 queries, {data.n_items:,} items, 2 groups",
+        "sha256:" + "ab" * 32,
+        "2026-11-16",
+        "Ada <b>",
+        "Asked twice.",
+        found.before.summary["definition"],
+        "delta = 10 %",
+        repair_sentence(found.before.summary, found.after.summary, 0),
+        *plain_summary(found.before.summary, found.after.summary),
+    ):
+        assert said in first.text
+
+
+def test_a_report_without_a_repair_says_so_and_who_audited_is_not_invented():
+    page = read(audit_html(audit(random_dataset(3), Fairness(delta=0.05))))
+    assert "Not computed here" in page.text
+    assert "Auditor\nnot named" in page.text
+    assert datetime.date.today().isoformat() in page.text
+
+
+@pytest.mark.parametrize(
+    ("source", "asked", "name"),
+    [
+        ("hiring.csv.gz", Fairness(delta=0.1, unit="share"), "hiring-exposure-delta-10pct"),
+        ("a/b/Lists of 2026.csv", Fairness(delta=0.05), "lists-of-2026-exposure-delta-0.05"),
+        (None, Fairness(delta={"a": 0.1, "b": 0.1, "c": 1}), "data-exposure-delta-by-group"),
+        ("…/../?.csv", Fairness(delta=0.075, unit="share"), "data-exposure-delta-7.5pct"),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_report_says_what_it_is(source, asked, name):
+    assert (
+        report_name(audit(random_dataset(3), asked).summary, signed(source=source))
+        == f"spofr-audit-{name}-2026-11-16.html"
+    )
+
+
+def test_a_report_goes_into_a_folder_under_its_name(tmp_path):
+    audit(random_dataset(3), Fairness(delta=0.05)).to_html(tmp_path, auditor="Ada")
+    (written,) = tmp_path.iterdir()
+    assert written.name.startswith("spofr-audit-data-exposure-delta-0.05-")
+    assert "Ada" in read(written.read_text("utf-8")).text
