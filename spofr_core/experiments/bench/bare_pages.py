@@ -23,6 +23,16 @@ chart(st.slider("delta", 0.0, 1.0, 0.05, step=0.001, format="%.3f", key="delta")
 """
 )
 
+CHOICE = (
+    _CHART
+    + """
+st.title("Two values")
+value = {"One": 0.25, "Two": 0.75}[st.radio("Which", ["One", "Two"], key="which")]
+st.header(f"What is in it: {value:g}")
+chart(value, "value")
+"""
+)
+
 TWO_PAGES = (
     _CHART
     + """
@@ -56,8 +66,8 @@ if file is not None:
 
 
 def write_pages(folder: Path) -> dict[str, Path]:
-    """The pages as scripts in `folder`, by name: slider, two_pages, upload."""
-    pages = {"slider": SLIDER, "two_pages": TWO_PAGES, "upload": UPLOAD}
+    """The pages as scripts in `folder`, by name: slider, choice, two_pages, upload."""
+    pages = {"slider": SLIDER, "choice": CHOICE, "two_pages": TWO_PAGES, "upload": UPLOAD}
     paths = {name: folder / f"bare_{name}.py" for name in pages}
     for name, text in pages.items():
         paths[name].write_text(text, encoding="utf-8")

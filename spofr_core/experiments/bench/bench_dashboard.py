@@ -6,9 +6,10 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import count
+from functools import partial
+from itertools import count, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,14 @@ from spofr_core.experiments.bench.bench_browser import ROOT, SETTLED, Server, Tr
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
-LIMITS = {"cold_start": 3.0, "first_verdict": 3.0, "delta_move": 2.0, "page_switch": 2.0, "page_bytes": 1.0}
+LIMITS = {
+    "cold_start": 3.0,
+    "first_verdict": 3.0,
+    "delta_move": 1.4,
+    "page_switch": 1.4,
+    "sample_change": 2.0,
+    "page_bytes": 1.0,
+}
 MOST_BYTES = 5_000_000
 APP = ROOT / "dashboard" / "app.py"
 
@@ -34,7 +42,7 @@ AUDITED = """said => document.querySelector('[data-testid="stMain"] h1')?.innerT
 """The verdict, under the line that says what was audited."""
 DRAWN = "() => document.querySelector('.js-plotly-plot .cartesianlayer .mlayer :is(path, image)')"
 MOVED = """delta => [...document.querySelectorAll('.js-plotly-plot .annotation-text')].some(e => {
-    const said = /delta ([0-9.]+)/.exec(e.textContent);
+    const said = /delta (?:= )?([0-9.]+)/.exec(e.textContent);
     const place = e.getBoundingClientRect();
     return said && Math.abs(parseFloat(said[1]) - delta) < 1e-9 && place.top < innerHeight && place.bottom > 0;
 })"""
@@ -54,6 +62,18 @@ THERE = """look => {
 }"""
 CHOSEN = """name => document.querySelector('[data-testid="stTopNavLink"][aria-current="page"]')
     ?.innerText.endsWith(name)"""
+CONTENT = """() => {
+    const main = document.querySelector('[data-testid="stMain"]');
+    return {title: [...main.querySelectorAll('h2')].find(e => e.innerText.startsWith('What is in it'))?.innerText ?? '',
+            chart: main.querySelector('.js-plotly-plot')?.textContent ?? ''};
+}"""
+"""How a sample is known again: what stands above its numbers, and the words in its first chart."""
+SAMPLED = """look => {
+    const main = document.querySelector('[data-testid="stMain"]');
+    const fresh = e => !e.closest('[data-stale="true"]');
+    return [...main.querySelectorAll('h2')].some(e => e.innerText === look.title && fresh(e))
+        && [...main.querySelectorAll('.js-plotly-plot')].some(e => e.textContent === look.chart && fresh(e));
+}"""
 CALM = 1000
 """Milliseconds after which a page that was asked for has begun to change."""
 
@@ -71,6 +91,8 @@ def bench_dashboard(*, rounds: int = 5, lists: int = 4_000, rows: int = 100_000)
       `delta_settled` in `seconds` is the time to the last of them.
     - page_switch: a click in the menu to the headline and the first chart of the other page (a page without a chart:
       to its end), for the slowest page, over a switch between two bare pages.
+    - sample_change: a click on another sample to its name and its first chart, on the Data page, for the slowest
+      sample, over a click on a bare page that draws another chart.
     - upload: a CSV of `rows` rows handed over to the verdict on it, over a bare page that reads it with pandas and
       draws the mean.
     - page_bytes: most bytes that a page sends, over 5 MB; Streamlit's own files are counted apart.
@@ -109,12 +131,14 @@ def bench_dashboard(*, rounds: int = 5, lists: int = 4_000, rows: int = 100_000)
             _upload_lists(page, at["dashboard"], folder / "lists.csv", lists)
             seconds |= _moves(browser, at["slider"], page, traffic, bytes_, rounds)
             seconds |= _switches(browser, at["two_pages"], page, traffic, bytes_, rounds)
+        seconds |= _samples(browser, at["choice"], at["dashboard"], rounds)
     return _summary(seconds, bytes_, rounds=rounds, lists=lists, rows=rows)
 
 
 def _summary(seconds: dict[str, float], bytes_: dict[str, Any], **asked: int) -> dict[str, Any]:
     switches = {name: value for name, value in seconds.items() if name.startswith("switch_")}
     slowest = max(switches.values())
+    samples = {name: value for name, value in seconds.items() if name.startswith("sample_")}
     largest = max(*bytes_["first_opening"].values(), *bytes_["with_lists"].values())
     ratios = {
         "cold_start": seconds["cold_verdict"] / seconds["bare_cold_chart"],
@@ -122,6 +146,7 @@ def _summary(seconds: dict[str, float], bytes_: dict[str, Any], **asked: int) ->
         "first_chart": seconds["new_chart"] / seconds["bare_new_chart"],
         "delta_move": seconds["delta_chart"] / seconds["bare_delta_chart"],
         "page_switch": slowest / seconds["bare_switch"],
+        "sample_change": max(samples.values()) / seconds["bare_sample"],
         "upload": seconds["upload_verdict"] / seconds["bare_upload_chart"],
         "page_bytes": largest / MOST_BYTES,
     }
@@ -133,6 +158,7 @@ def _summary(seconds: dict[str, float], bytes_: dict[str, Any], **asked: int) ->
         "bytes": bytes_,
         "ratios": ratios,
         "page_switches": {name: value / seconds["bare_switch"] for name, value in switches.items()},
+        "sample_changes": {name: value / seconds["bare_sample"] for name, value in samples.items()},
         "limits": LIMITS,
         "held": {name: ratios[name] <= limit for name, limit in LIMITS.items()},
     }
@@ -256,22 +282,71 @@ def _switches(
         # The first way around learns what the pages look like, and what they send.
         looks = dict(_looks(page, traffic, bytes_.setdefault("with_lists", {})))
         plain_looks = dict(_looks(plain, Traffic(), {}))
-        turns = iter(list(plain_looks) * (rounds + 1) * len(looks))
+        return _in_turn(
+            "switch",
+            {name: partial(_switched, page, name, look) for name, look in looks.items()},
+            [partial(_switched, plain, name, look) for name, look in plain_looks.items()],
+            rounds,
+        )
 
-        def switch(name: str) -> Case:
-            return lambda: {"": _switched(page, name, looks[name])}
 
-        def plain_switch() -> dict[str, float]:
-            name = next(turns)
-            return {"": _switched(plain, name, plain_looks[name])}
+def _samples(browser: Browser, bare: str, dashboard: str, rounds: int) -> dict[str, float]:
+    """Around the bundled samples on the Data page, and between the two values of a bare page as often."""
+    with visitor(browser) as page, visitor(browser) as plain:
+        page.goto(f"{dashboard}/data")
+        plain.goto(bare)
+        shown, plainly = (dict(_contents(each)) for each in (page, plain))
+        return _in_turn(
+            "sample",
+            {name: partial(_sampled, page, name, look) for name, look in shown.items()},
+            [partial(_sampled, plain, name, look) for name, look in plainly.items()],
+            rounds,
+        )
 
-        cases: dict[str, Case] = {}
-        for name in looks:
-            cases[f"bare_switch_before_{name.lower()}"] = plain_switch
-            cases[f"switch_{name.lower()}"] = switch(name)
-        found = _medians(cases, rounds=rounds)
-    bare_switches = [found.pop(name) for name in list(found) if name.startswith("bare_switch_before_")]
-    return {"bare_switch": statistics.median(bare_switches), **found}
+
+def _in_turn(
+    what: str, steps: Mapping[str, Callable[[], float]], bare: Sequence[Callable[[], float]], rounds: int
+) -> dict[str, float]:
+    """Medians of every step, with one of the bare steps before each; the median of those is `bare_<what>`."""
+    turns = cycle(bare)
+
+    def timed(step: Callable[[], float]) -> dict[str, float]:
+        return {"": step()}
+
+    cases: dict[str, Case] = {}
+    for name, step in steps.items():
+        cases[f"bare_{what}_before_{name.lower()}"] = lambda: timed(next(turns))
+        cases[f"{what}_{name.lower()}"] = partial(timed, step)
+    found = _medians(cases, rounds=rounds)
+    plain = [found.pop(name) for name in list(found) if name.startswith(f"bare_{what}_before_")]
+    return {f"bare_{what}": statistics.median(plain), **found}
+
+
+def _contents(page: Page) -> Iterator[tuple[str, dict[str, str]]]:
+    """Every choice of the first radio of a page, and what it shows; the chosen one last, so that all are clicked."""
+    seen(page, DRAWN)
+    options = page.get_by_test_id("stMain").get_by_test_id("stRadio").first.get_by_role("radio")
+    names = [str(name) for name in options.evaluate_all("all => all.map(e => e.closest('label').innerText)")]
+    checked = options.evaluate_all("all => all.findIndex(e => e.checked)")
+    for name in [*names[checked + 1 :], *names[: checked + 1]]:
+        first_line = name.split("\n")[0]
+        _choose(page, first_line)
+        page.wait_for_timeout(CALM)
+        seen(page, SETTLED)
+        yield first_line, page.evaluate(CONTENT)
+
+
+def _choose(page: Page, name: str) -> None:
+    page.get_by_test_id("stMain").get_by_test_id("stRadio").first.get_by_text(name, exact=True).click()
+
+
+def _sampled(page: Page, name: str, look: dict[str, str]) -> float:
+    """Seconds from the click to what is in the other sample, and its first chart."""
+    seen(page, SETTLED)
+    begun = time.perf_counter()
+    _choose(page, name)
+    seen(page, SAMPLED, look)
+    return time.perf_counter() - begun
 
 
 def _looks(page: Page, traffic: Traffic, sent: dict[str, int]) -> Iterator[tuple[str, dict[str, str]]]:
