@@ -60,7 +60,7 @@ class DataOptions:
     format: Annotated[str | None, typer.Option(help=f"{FORMATS.listed()}, where it is not found out.")] = None
     encoding: Annotated[str | None, typer.Option(help="Text encoding, where it is not UTF-8.")] = None
     delimiter: Annotated[str | None, typer.Option(help="Delimiter of the columns, where it is not found out.")] = None
-    decimal: Annotated[str | None, typer.Option(help="Decimal sign of numbers, where it is not a point.")] = None
+    decimal: Annotated[str | None, typer.Option(help="Decimal sign of numbers, where it is not found out.")] = None
     header: Annotated[
         bool | None,
         typer.Option(help="Whether the first row holds column names; without them: 'column 1', 'column 2', ..."),
@@ -208,7 +208,7 @@ class FairnessOptions:
 def _new_name(text: str) -> tuple[str, str]:
     name, sign, new = text.rpartition("=")
     if not sign or not name.strip() or not new.strip():
-        raise ConfigError(f"--rename-group is {text!r}; write group=name, such as 0=men.")
+        raise ConfigError(f"--rename-group is {text!r}; write old=new, such as 0=men.")
     return name.strip(), new.strip()
 
 

@@ -22,6 +22,9 @@ _OPTIONS = {
 _SETTING = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|[\w.]+)")
 _PHRASES = (
     ("on_infeasible='relax'", "--relax"),
+    ("header=False", "--no-header"),
+    ("header=True", "--header"),
+    ("insist=True", "--insist"),
     ("group_quantiles needs", "--quantiles needs"),
     ("group_against_rest needs", "--against-rest needs"),
     ("(allow_relaxed=False)", "(see --allow-relaxed)"),

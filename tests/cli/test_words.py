@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -45,12 +46,62 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_decimal_comma_is_refused_with_the_option_that_takes_it(tmp_path, monkeypatch, capsys):
+def test_a_decimal_comma_is_found_out_or_asked_for_with_the_option_that_takes_it(tmp_path, monkeypatch, capsys):
     path = tmp_path / "shown.csv"
     path.write_text((HEADER + ROWS).replace(",", ";").replace(".", ","))
+    assert spofr(monkeypatch, "audit", path) == 0
+    assert "have a decimal comma" in capsys.readouterr().out
+    assert spofr(monkeypatch, "audit", path, "--decimal", ",", "--delimiter", ";") == 0
+    path.write_text(HEADER + ROWS.replace("0.5", '"0,5"'))
     assert spofr(monkeypatch, "audit", path) == 2
     assert "--decimal ','" in capsys.readouterr().err
-    assert spofr(monkeypatch, "audit", path, "--decimal", ",", "--delimiter", ";") == 0
+
+
+def test_a_first_row_of_data_is_asked_about(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "shown.csv"
+    path.write_text(ROWS)
+    columns = ["--query", "column 1", "--item", "column 2", "--group", "column 3", "--score", "column 4"]
+    assert spofr(monkeypatch, "audit", path, *columns) == 2
+    said = capsys.readouterr().err
+    assert "--no-header reads every row" in said
+    assert "--header takes the row as names" in said
+    assert spofr(monkeypatch, "audit", path, *columns, "--no-header", "--json", "-") == 0
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert {name: group["items"] for name, group in groups.items()} == {"f": 2, "m": 2}
+
+
+def test_a_rank_named_as_a_score_is_asked_about(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "shown.csv"
+    rows = "".join(f"q{q},d{k},{'fm'[k > 3]},{k}\n" for q in range(4) for k in range(1, 8))
+    path.write_text("qid,doc,group,Platz\n" + rows)
+    assert spofr(monkeypatch, "audit", path, "--score", "Platz") == 2
+    said = capsys.readouterr().err
+    assert "counts 1, 2, 3, ... in each list" in said
+    assert "Say --rank 'Platz' if 1 is the top" in said
+    assert "--score 'Platz' and --insist" in said
+
+    def exposure(*arguments: str) -> float:
+        assert spofr(monkeypatch, "audit", path, *arguments, "--json", "-") == 0
+        return json.loads(capsys.readouterr().out)["groups"]["f"]["exposure_mean"]
+
+    assert exposure("--rank", "Platz") == exposure()
+    assert exposure("--score", "Platz", "--insist") != exposure()
+
+
+def test_groups_are_renamed_and_left_out(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "shown.csv"
+    path.write_text(HEADER + ROWS + "r,c,x=y,0.1,0\n")
+    renamed = ["--rename-group", "f=women", "--rename-group", "m=men", "--leave-out-group", "x=y"]
+    assert spofr(monkeypatch, "audit", path, *renamed, "--json", "-") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert {name: group["items"] for name, group in summary["groups"].items()} == {"women": 2, "men": 2}
+    assert summary["excluded"] == {"rows of groups left out": 1}
+    assert spofr(monkeypatch, "audit", path, "--rename-group", "x=y=z", "--json", "-") == 0
+    assert set(json.loads(capsys.readouterr().out)["groups"]) == {"f", "m", "z"}
+    assert spofr(monkeypatch, "audit", path, "--rename-group", "women") == 2
+    assert "--rename-group is 'women'; write old=new, such as 0=men" in capsys.readouterr().err
+    assert spofr(monkeypatch, "audit", path, "--leave-out-group", "y") == 2
+    assert "There is no group 'y'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [("--seed", -1), ("--decimal", ",,"), ("--delimiter", "ab")])

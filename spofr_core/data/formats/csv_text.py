@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _DELIMITERS = ",;\t|"
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_WITH_POINT = re.compile(r"[+-]?\d*\.\d+")
+_WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 _TYPES = {
     "plain": pa.string(),
     "coded": pa.dictionary(pa.int32(), pa.string()),
@@ -47,8 +49,8 @@ class CsvTable(Table):
         One character; found out among comma, semicolon, tab and bar when not given.
     encoding : str, optional
         UTF-8 unless a byte order mark says otherwise.
-    decimal : str
-        The decimal sign.
+    decimal : str, optional
+        The decimal sign. When not given it is a point, unless the numbers of the first rows have commas alone.
     header : bool, optional
         Whether the first row holds the names of the columns. When not given it does, unless it looks like data: then
         the columns are counted, and `header_doubt` says what was seen.
@@ -61,10 +63,10 @@ class CsvTable(Table):
         *,
         delimiter: str | None = None,
         encoding: str | None = None,
-        decimal: str = ".",
+        decimal: str | None = None,
         header: bool | None = None,
     ) -> None:
-        if len(decimal) != 1:
+        if decimal is not None and len(decimal) != 1:
             raise ConfigError(f"A decimal sign is one character, got {decimal!r}.")
         self.name = raw.name
         self.notes: list[str] = []
@@ -79,11 +81,12 @@ class CsvTable(Table):
             raise no_rows(raw.name)
         if found not in (None, "utf-8-sig") and encoding is None:
             self.notes.append(f"{raw.name} is {found} text; it was read as such.")
-        self._decimal, self._limits = decimal, limits
+        self._limits = limits
         self._delimiter = self._find_delimiter(head, delimiter, raw.suffix)
         # Line breaks inside quotes cost parallel parsing, so they are allowed for only where quotes occur.
         self._quoted = re.search(b'"', memoryview(self._text)) is not None
         first, *below = islice((record for record in self._records(head) if record), SEEN_ROWS + 1)
+        self._decimal = self._find_decimal(below) if decimal is None else decimal
         if header is None:
             self.header_doubt = header_doubt(first, below)
             header = not self.header_doubt
@@ -106,6 +109,16 @@ class CsvTable(Table):
         if found != usual:
             self.notes.append(f"The columns of {self.name} are separated by a {_DELIMITER_NAMES[found]}.")
         return found
+
+    def _find_decimal(self, rows: Sequence[Sequence[str]]) -> str:
+        """A comma where some cells are numbers with one, and none is a number with a point."""
+        cells = [cell.strip() for row in rows for cell in row]
+        if self._delimiter == "," or any(_WITH_POINT.fullmatch(cell) for cell in cells):
+            return "."
+        if not any(_WITH_COMMA.fullmatch(cell) for cell in cells):
+            return "."
+        self.notes.append(f"Numbers of {self.name} have a decimal comma.")
+        return ","
 
     def _records(self, text: bytes | None = None) -> _Reader:
         content = bytes(self._text) if text is None else text

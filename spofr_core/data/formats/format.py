@@ -18,10 +18,8 @@ class TextOptions:
 
     Parameters
     ----------
-    delimiter, encoding : str, optional
+    delimiter, encoding, decimal : str, optional
         Found out when not given.
-    decimal : str
-        The decimal sign.
     header : bool, optional
         Whether the first row holds the names of the columns; found out when not given. Without it they are called
         "column 1", "column 2", ...
@@ -29,7 +27,7 @@ class TextOptions:
 
     delimiter: str | None = None
     encoding: str | None = None
-    decimal: str = "."
+    decimal: str | None = None
     header: bool | None = None
 
 

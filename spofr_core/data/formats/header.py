@@ -12,6 +12,7 @@ SEEN_ROWS = 300
 _SEEN_CELLS = 50_000
 _MOSTLY = 0.9
 _REPEATED = 3
+_FRACTION = 2
 _NAMES = frozenset({
     "query", "qid", "topic", "search", "session", "request", "impression", "list", "item", "doc", "docno", "docid",
     "document", "candidate", "product", "person", "user", "url", "id", "ids", "name", "number", "group", "gender",
@@ -27,8 +28,8 @@ def header_doubt(first: Sequence[str], below: Sequence[Sequence[str]]) -> str:
 
     Each column has a voice: a first cell that is a number over numbers, or a text that the column holds again, speaks
     for data; a text over numbers, a number over text, or a text that a column of few repeated values never holds, for
-    names. Data needs the majority. Numbers in even steps (2019, 2020, 2021) beside other columns are names, and one
-    usual name of a column ("query_id") settles it.
+    names. Data needs the majority, and a fraction counts more. Numbers in even steps (2019, 2020, 2021) beside other
+    columns are names, and one usual name of a column ("query_id") settles it.
 
     Parameters
     ----------
@@ -60,7 +61,8 @@ def header_doubt(first: Sequence[str], below: Sequence[Sequence[str]]) -> str:
             names += 1
     if len(numbers) < width and _even_steps(numbers):
         numbers = []
-    if len(numbers) + len(repeated) <= names:
+    fractions = sum(not number.isdecimal() for number in numbers)  # columns are called 2019, but hardly ever 0.442
+    if len(numbers) + _FRACTION * fractions + len(repeated) <= names:
         return ""
     seen = [f"{_quoted(numbers)} above numbers"] if numbers else []
     if repeated:
@@ -89,11 +91,10 @@ def _usual_name(cell: str) -> bool:
 
 
 def _even_steps(numbers: Sequence[str]) -> bool:
-    """Two whole numbers or more that rise by the same step: years, or columns that were counted."""
-    if len(numbers) < 2 or not all(number.isdecimal() for number in numbers):
-        return False
-    steps = {int(high) - int(low) for low, high in pairwise(numbers)}
-    return len(steps) == 1 and steps.pop() > 0
+    """Numbers that rise by the same step: years, columns that were counted, or quantiles; of two, by one."""
+    values = [float(number.replace(",", ".")) for number in numbers]
+    steps = {round(high - low, 9) for low, high in pairwise(values)}
+    return steps == {1.0} or (len(values) > 2 and len(steps) == 1 and steps.pop() > 0)
 
 
 def _quoted(cells: Sequence[str]) -> str:

@@ -176,8 +176,8 @@ def doubtful_header(table: Table) -> DataError:
     return DataError(
         f"The first row of {table.name} looks like a row of data, not like column names: it has {table.header_doubt}.",
         fields=("header",),
-        mend="Say which it is: header=False (in a shell --no-header) reads every row and calls the columns 'column 1', "
-        "'column 2', ...; header=True (--header) takes the row as names.",
+        mend="Say which it is: header=False reads every row and calls the columns 'column 1', 'column 2', ...; "
+        "header=True takes the row as names.",
         on_page="Say whether it holds column names.",
         question="header",
     )

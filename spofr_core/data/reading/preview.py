@@ -71,7 +71,7 @@ def preview_table(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> TablePreview:

@@ -98,7 +98,7 @@ def doubtful_ranking(column: str, source: str, role: str, look: Look) -> DataErr
         column=column,
         fields=("score", "rank"),
         mend=f"Say {other}={column!r} if {meaning[other]}; if {meaning[role]} all the same, say {role}={column!r} and "
-        "insist=True (in a shell --insist).",
+        "insist=True.",
         on_page=f"Choose whether {meaning[other]} or {meaning[role]}.",
         question="rank",
     )

@@ -68,7 +68,7 @@ def read_dataset(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> RankingDataset:
