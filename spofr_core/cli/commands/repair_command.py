@@ -12,6 +12,7 @@ from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
+from spofr_core.fairness import format_delta
 
 if TYPE_CHECKING:
     from spofr_core.evaluation import Repair

@@ -11,6 +11,7 @@ from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_words import in_shell_words
+from spofr_core.fairness import format_delta
 
 
 @with_options(source=DataOptions, ask=FairnessOptions)
@@ -30,11 +31,14 @@ def verify_command(
     from spofr_core.policy import verify_file
 
     data = source.read()
-    checked = verify_file(policies, data, ask.build(source, data), optimal=optimal, allow_relaxed=allow_relaxed)
+    fairness = ask.build(source, data)
+    checked = verify_file(policies, data, fairness, optimal=optimal, allow_relaxed=allow_relaxed)
     table = checked.queries
     summary = {
         "schema": 1,
         "ok": checked.ok,
+        "delta": fairness.delta,
+        "unit": fairness.unit,
         "queries": len(table),
         "failed": int((~table["ok"]).sum()),
         "relaxed": int(table["relaxed"].notna().sum()),
@@ -61,9 +65,10 @@ def _verdict(summary: dict[str, Any]) -> str:
         sentence = f"{total - relaxed:,} of {total:,} queries hold delta, the others their smallest feasible one"
     else:
         sentence = "Every query holds delta"
-    for name, words in (("max_violation", "largest violation"), ("max_gap", "largest gap to the optimum")):
-        if summary[name] is not None:
-            sentence += f"; {words} {summary[name]:.6g}"
+    if summary["max_violation"] is not None:
+        sentence += f"; largest violation {format_delta(summary['max_violation'], summary['unit'])}"
+    if summary["max_gap"] is not None:
+        sentence += f"; largest gap to the optimum {summary['max_gap']:.6g}"
     return sentence + "."
 
 

@@ -281,7 +281,8 @@ class _Checker:
         if self.query is not None and str(certificate.query) != str(self.query):
             self.reasons.append(f"the certificate is of query {certificate.query!r}, not {self.query!r}")
         for field, given, wanted in (
-            ("fairness", certificate.fairness, self.fairness.to_dict()),
+            # Certificates from before deltas had units are of absolute ones.
+            ("fairness", {"unit": "absolute"} | certificate.fairness, self.fairness.to_dict()),
             ("discount", certificate.discount, self.discount.to_dict()),
         ):
             if given != wanted:
