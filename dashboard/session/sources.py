@@ -109,7 +109,9 @@ def _from_disk(wanted: str) -> Loaded:
     if upload is None:
         if content in store.damaged():
             raise DataError("The link speaks of a file of yours that is damaged on this machine: upload it again.")
-        raise DataError("The link speaks of an uploaded file, which only the browser that uploaded it can see.")
+        raise DataError(
+            "The link speaks of an uploaded file, which only the browser that uploaded it can see, while it is kept."
+        )
     with st.spinner(f"Reading {markdown(upload.name)}"):
         opened = open_upload(store, upload)
     if reading not in ("", opened.address.rpartition("-")[2]):

@@ -31,14 +31,14 @@ def page() -> None:
     st.title("Which rankings are looked at", anchor=False)
     sweep_uploads(home())
     store = own_uploads()
+    unread = next((upload for upload in store.uploads() if upload.draft is not None), None)
+    if unread is not None:
+        wizard(store, unread)
     left, right = st.columns(2, gap="large")
     with left:
         _samples()
     with right:
         own_files(store)
-    unread = next((upload for upload in store.uploads() if upload.draft is not None), None)
-    if unread is not None:
-        wizard(store, unread)
     source = loaded()
     _content(source)
     project_panel(store, source)

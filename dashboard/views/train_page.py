@@ -68,7 +68,7 @@ def _form(source: Loaded) -> None:
     try:
         _estimate_and_start(source, _grids(source))
     except SpofrError as error:  # told here, so that the jobs beside it stay on the screen
-        st.error(markdown(error, 1000), icon=":material/error:")
+        st.error(markdown(error.plain, 1000), icon=":material/error:")
 
 
 def _grids(source: Loaded) -> dict[str, Any]:
@@ -262,7 +262,9 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
         probe = st.button("Time a few steps first", icon=":material/timer:", key="train-probe", disabled=not missing)
         beside = st.empty()
     if source.key == UPLOAD:
-        st.caption("The job keeps a copy of your file on this machine, for you alone, until you forget the job.")
+        st.caption(
+            "The job keeps a copy of your file on this machine, for you alone, until you forget the job or the file."
+        )
     if probe:
         _probe(source, plan.store, missing, beside)
     if start:

@@ -145,6 +145,6 @@ def explain_errors(page: Callable[[], None]) -> Callable[[], None]:
         try:
             page()
         except SpofrError as error:
-            st.error(markdown(error, 1000), icon=":material/error:")
+            st.error(markdown(error.plain, 1000), icon=":material/error:")
 
     return wrapper

@@ -9,6 +9,7 @@ from dashboard.session.mapping import Mapping
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import check_complete, read_upload
 from spofr_core.errors import SpofrError
+from spofr_core.reporting import counted
 
 _LONGEST = 200
 
@@ -47,7 +48,7 @@ def _row(place: int, group: str, items: int, mapping: Mapping) -> tuple[str, boo
     with left:
         called = st.text_input(f"{markdown(group, 80)} is called", key=name_key, max_chars=_LONGEST)
     with right:
-        kept = st.checkbox(f"Keep its {items:,} items", key=kept_key)
+        kept = st.checkbox(f"Keep its {counted(items, 'item', 'items')}", key=kept_key)
     return called.strip() or group, kept
 
 

@@ -61,8 +61,8 @@ def _job(job: Job, *, detailed: bool) -> None:
         if job.before + job.done:
             st.page_link(page_named("tradeoffs"), label="See its models", icon=":material/show_chart:")
         if not job.active and st.button("Forget", key=f"forget-{job.job}", icon=":material/delete:",
-                                        help="Takes it off this list. What was uploaded for it is deleted with all "
-                                        "that was learned from it; models on bundled samples stay."):  # fmt: skip
+                                        help="Takes it off this list. Its copy of your file is deleted with all that "
+                                        "was learned from it; the file and models on samples stay."):  # fmt: skip
             _forget(job)
     if detailed:
         _live(job)

@@ -59,9 +59,10 @@ def own_files(store: UploadStore) -> None:
 
 def _take(store: UploadStore, file: Any) -> None:
     """Keep a file that looks like a table, and let its owner say how it is read."""
-    encoding = st.session_state.get("map-encoding", "")
+    encoding = st.session_state.get("upload-encoding", "")
     try:
-        if is_project(file.getvalue()[:4096] if file.size < LIMITS.file_bytes else b""):
+        file.seek(0)
+        if is_project(file.read(4096)):
             _emptied()
             open_project(store, read_project(file.getvalue()))
             return
@@ -70,7 +71,7 @@ def _take(store: UploadStore, file: Any) -> None:
             upload = store.add(file, file.name)
     except SpofrError as error:
         refused(error)
-        encoding_box("", lambda _: None)
+        encoding_box("upload-encoding", "")
         return
     _emptied()
     project = wanted_project(upload)

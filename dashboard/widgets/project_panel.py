@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
-from dashboard.session.choices import choices, choose
+from dashboard.session.choices import choices, choose, follow
 from dashboard.session.project import Project, project_bytes, project_name, project_of
 from dashboard.session.sources import Loaded, keep_upload, load_bundled
 from dashboard.session.upload_store import Upload, UploadStore
@@ -25,11 +25,15 @@ def project_panel(store: UploadStore, source: Loaded) -> None:
         return
     with st.expander("Save this audit as a project", key="project-open"):
         st.caption("A small file: which data this is, how it is read, delta and what it means, your notes. No data.")
-        if f"{_NOTES}-{source.content}" not in st.session_state:
-            st.session_state[f"{_NOTES}-{source.content}"] = upload.notes if upload else ""
-        notes = st.text_area("Notes of the auditor", key=f"{_NOTES}-{source.content}", max_chars=10_000)
-        if upload is not None:
-            upload = store.change(upload, notes=notes)
+        notes = upload.notes if upload else _sample_notes().get(source.key, "")
+        key = f"{_NOTES}-{source.content or source.key}"
+        follow(key, notes)
+        st.text_area(
+            "Notes of the auditor",
+            key=key,
+            max_chars=10_000,
+            on_change=lambda: _keep_notes(store, source, st.session_state[key]),
+        )
         project = project_of(source, choices(), upload, notes)
         st.download_button(
             "Project (JSON)",
@@ -39,7 +43,21 @@ def project_panel(store: UploadStore, source: Loaded) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-    st.caption("A saved project is opened with the uploader above.")
+        st.caption("The uploader of this page opens it again.")
+
+
+def _sample_notes() -> dict[str, str]:
+    """Those about bundled samples are kept in this session; those about a file, with it."""
+    notes: dict[str, str] = st.session_state.setdefault(_NOTES, {})
+    return notes
+
+
+def _keep_notes(store: UploadStore, source: Loaded, notes: str) -> None:
+    upload = store.get(source.content) if source.content else None
+    if upload is not None:
+        store.change(upload, notes=notes)
+    else:
+        _sample_notes()[source.key] = notes
 
 
 def open_project(store: UploadStore, project: Project) -> None:
@@ -62,10 +80,9 @@ def open_project(store: UploadStore, project: Project) -> None:
             st.rerun()
         with st.spinner(f"Reading {markdown(upload.name)}"):
             source = accept_upload(store, upload, project.file.mapping)
-        store.change(store.get(upload.content) or upload, notes=project.notes)
         keep_upload(source)
+    _keep_notes(store, source, project.notes)
     st.session_state.pop(_WANTED, None)
-    st.session_state[f"{_NOTES}-{source.content}"] = project.notes
     choose(**project.asked)
     clear_wizard()
     if source.data.fingerprint != project.fingerprint:

@@ -45,7 +45,9 @@ def wizard(store: UploadStore, upload: Upload) -> None:
             preview = _preview(store.path(upload), upload.content, draft)
         except SpofrError as error:
             refused(error)
-            encoding_box(draft.encoding, lambda encoding: _begin_again(store, upload, encoding=encoding))
+            encoding_box(
+                "map-encoding", draft.encoding, lambda encoding: _begin_again(store, upload, encoding=encoding)
+            )
             _leave(store, upload)
             return
         if not draft.chosen:
@@ -65,10 +67,13 @@ def wizard(store: UploadStore, upload: Upload) -> None:
             st.caption("Guessed: " + " ".join(markdown(note) for note in preview.notes))
 
 
-def start_wizard(store: UploadStore, upload: Upload, draft: Mapping) -> Upload:
-    """Let the wizard open on an upload."""
+def start_wizard(store: UploadStore, upload: Upload, draft: Mapping) -> None:
+    """Let the wizard open on an upload, and on no other."""
     clear_wizard()
-    return store.change(upload, draft=draft)
+    for other in store.uploads():
+        if other.content != upload.content:
+            store.change(other, draft=None)
+    store.change(upload, draft=draft)
 
 
 def clear_wizard() -> None:
@@ -100,15 +105,15 @@ def refused(error: SpofrError) -> None:
     st.caption(f"Nothing was changed: {markdown(loaded().title)} is still the data on the screen.")
 
 
-def encoding_box(value: str, change: Any) -> None:
+def encoding_box(key: str, value: str, change: Callable[[str], None] | None = None) -> None:
     """Which encoding the text has; `change` is called with another one."""
-    _seed("map-encoding", value if value in ENCODINGS else "")
+    _seed(key, value if value in ENCODINGS else "")
     st.selectbox(
         "Encoding of the text",
         list(ENCODINGS),
         format_func=ENCODINGS.__getitem__,
-        key="map-encoding",
-        on_change=lambda: change(st.session_state["map-encoding"]),
+        key=key,
+        on_change=None if change is None else lambda: change(st.session_state[key]),
     )
 
 
@@ -175,7 +180,7 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
             "Items without a group", list(MISSING), format_func=MISSING.__getitem__, key="map-missing"
         )
     with right:
-        encoding_box(draft.encoding, lambda encoding: _begin_again(store, upload, encoding=encoding))
+        encoding_box("map-encoding", draft.encoding, lambda encoding: _begin_again(store, upload, encoding=encoding))
     chosen = {"query": query, "item": item, "ranked_by": ranked_by, "is_rank": is_rank, "relevance": relevance}
     chosen |= {"way": way, "group": group, "quantiles": quantiles, "missing": missing}
     if (way, group, quantiles) != (draft.way, draft.group, draft.quantiles):
@@ -302,7 +307,8 @@ def _unused(numbers: list[str], mapping: Mapping, known: dict[str, str]) -> Mapp
 
 def _leave(store: UploadStore, upload: Upload) -> None:
     """The way out without reading anything."""
-    if upload.mapping is not None and st.button("Leave it as it was", key="wizard-leave", icon=":material/undo:"):
+    label = "Later" if upload.mapping is None else "Leave it as it was"
+    if st.button(label, key="wizard-leave", icon=":material/undo:"):
         clear_wizard()
         store.change(upload, draft=None)
         st.rerun()

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.session.choices import Choices
 from dashboard.session.mapping import Mapping
-from dashboard.session.project import Project, is_project, read_project
+from dashboard.session.project import Project, is_project, project_bytes, project_name, project_of, read_project
 from dashboard.session.upload_store import UploadStore
 from spofr_core.data import read_dataset
-from spofr_core.errors import DataError
+from spofr_core.errors import ConfigError, DataError
 from tests.dashboard.apps import plain, rerun, shown, titles
 from tests.dashboard.test_uploads import GOOD, add, kept, press, uploaded
 
@@ -76,7 +77,7 @@ def test_somebody_elses_link_shows_a_sample_and_says_why(state):
     other = shown("audit", state=state, data=app.session_state["choices"].data)
     assert other.session_state["choices"].data == "hiring"
     assert toasts(other) == [
-        "The link speaks of an uploaded file, which only the browser that uploaded it can see. "
+        "The link speaks of an uploaded file, which only the browser that uploaded it can see, while it is kept. "
         "Here is a bundled sample instead."
     ]
 
@@ -132,6 +133,22 @@ def test_a_change_can_be_left_undone(own_home):
     button(choose(app, Group="rel"), "wizard-leave")
     (upload,) = store_of(app, own_home).uploads()
     assert (upload.draft, upload.mapping.group) == (None, ("sex",))
+
+
+def test_a_wrong_file_beside_one_that_is_being_read_is_one_sentence():
+    app = add(uploaded("mine.csv", GOOD), "picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    assert "is a PNG picture" in plain(app.error[0].value)
+    assert app.selectbox(key="map-Query").value == "qid"
+
+
+def test_one_file_is_read_at_a_time_and_the_other_later(own_home):
+    app = add(uploaded("first.csv", GOOD), "second.csv", GOOD.replace("q0", "z0"))
+    assert [plain(head.value) for head in app.header if "Reading" in head.value] == ["Reading second.csv"]
+    button(app, "wizard-leave")
+    assert not any("Reading" in head.value for head in app.header)
+    assert len(store_of(app, own_home).uploads()) == 2
+    press(app, "Say how it is read")
+    assert any("Reading" in head.value for head in app.header)
 
 
 def test_forget_asks_and_then_leaves_nothing(own_home):
@@ -291,14 +308,6 @@ def test_a_setting_that_makes_no_sense_is_one_sentence_on_the_page(monkeypatch):
 # -- projects ------------------------------------------------------------------------------------------
 
 
-def saved(app) -> bytes:
-    """The project of the page, as the browser would download it."""
-    from streamlit.runtime import get_instance
-
-    element = next(each for each in app.get("download_button") if "Project" in each.proto.label)
-    return get_instance().media_file_mgr._storage.get_file(element.proto.url.split("/")[-1]).content
-
-
 def project_text(home, app) -> dict:
     (upload,) = store_of(app, home).uploads()
     file = {"name": upload.name, "size": upload.size, "sha256": upload.sha256, "mapping": upload.mapping.to_dict()}
@@ -318,6 +327,25 @@ def test_a_project_opens_data_reading_delta_and_notes(own_home):
     assert upload.notes == "Ask the <team>."
     page = shown("data", state=token(app), data=seen.data)
     assert page.text_area[0].value == "Ask the <team>."
+    page.text_area[0].set_value("Asked.")
+    rerun(page)
+    assert shown("data", state=token(app), data=seen.data).text_area[0].value == "Asked."
+
+
+def test_a_saved_project_says_what_is_on_the_screen_and_nothing_of_the_machine(own_home):
+    app = press(uploaded("mine.csv", GOOD))
+    (upload,) = store_of(app, own_home).uploads()
+    seen = Choices(data=kept(app).address, delta=0.2, unit="share", notion="gap", shift=0.0, top=3)
+    project = project_of(kept(app), seen, upload, "noted")
+    content = project_bytes(project)
+    assert read_project(content) == project
+    assert (project.delta, project.unit, project.notion, project.shift, project.top) == (0.2, "share", "gap", 0.0, 3)
+    assert (project.fingerprint, project.file.sha256) == (kept(app).data.fingerprint, upload.sha256)
+    assert str(own_home).encode() not in content
+    assert len(content) < 2000
+    assert project_name(project) == "mine-project.json"
+    with pytest.raises(ConfigError, match="can be saved in a project"):
+        project_of(kept(app), seen, None, "")
 
 
 def test_a_project_asks_for_its_file_and_takes_no_other(own_home):

@@ -160,7 +160,7 @@ def test_a_wrong_file_gets_one_sentence_and_changes_nothing(name):
 
 def test_latin_1_can_be_read_when_it_is_named():
     app = uploaded("latin.csv", BAD["latin.csv"])
-    app.selectbox(key="map-encoding").set_value("latin-1")
+    app.selectbox(key="upload-encoding").set_value("latin-1")
     press(rerun(app))
     assert "café" in kept(app).data.group_names
 
