@@ -19,7 +19,7 @@ from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.widgets.elements import cards, chart, chosen_row, explain_errors, show_table, tabs
 from dashboard.widgets.sidebar import delta_control
-from spofr_core.evaluation import TOLERANCE, AuditResult
+from spofr_core.evaluation import AuditResult
 from spofr_core.measures import MEASURES
 from spofr_core.reporting import (
     MOST_STEPS,
@@ -210,7 +210,7 @@ def worst_table(result: AuditResult, most: int) -> pd.DataFrame:
                 direction_text(name, value, summary["unit"])
                 for name, value in zip(names, violations[worst].tolist(), strict=True)
             ],
-            "holds delta": np.abs(violations[worst]) <= choices().delta + TOLERANCE,
+            "holds delta": table.holds[worst, groups[worst]],
         }
     )
 

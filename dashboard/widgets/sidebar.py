@@ -13,7 +13,7 @@ from dashboard.session.remembered import fairness_of, measured
 from dashboard.session.sources import MODEL, Loaded
 from spofr_core.evaluation import carried_delta
 from spofr_core.fairness import NOTIONS, Unit
-from spofr_core.reporting import violation_text
+from spofr_core.reporting import meaning, violation_text
 
 UNITS: dict[Unit, str] = {"share": "a share of the list's mean exposure", "absolute": "absolute, as in the paper"}
 """Every unit of delta, in words."""
@@ -57,7 +57,12 @@ def _source(loaded: Loaded) -> None:
         st.caption(f"Data: {markdown(loaded.title)}")
         return
     st.caption(markdown(loaded.title))
-    st.caption("An audit of the plain sort. The policies that hold delta are its repair, and on the Policy page.")
+    guaranteed = loaded.model is not None and loaded.model.guaranteed
+    st.caption(
+        "Audited by the policies that it shows; the plain sort by its scores is the contrast."
+        if guaranteed
+        else "Audited by what it puts out. The policies that hold delta are its repair, and on the Policy page."
+    )
     st.button(
         "Leave this model", icon=":material/close:", key="leave-model", on_click=lambda: choose(model="", query="")
     )
@@ -131,7 +136,7 @@ def delta_control(loaded: Loaded, key: str) -> None:
         format=f"%.{max(scale.places, _places(shown))}f",
         key=f"{key}-typed",
         on_change=lambda: choose(delta=scale.delta(st.session_state[f"{key}-typed"])),
-        help="The largest violation allowed. 0: no difference at all in any list; larger: more difference is allowed.",
+        help=f"{meaning('delta')} 0: no difference at all in any list. {meaning('violation')}",
     )
     follow(key, min(shown, scale.end), of=scale)
     st.slider(
@@ -156,6 +161,7 @@ def _unit(loaded: Loaded) -> None:
     st.radio(
         "delta is",
         list(UNITS),
+        help=f"share: {meaning('share')}",
         format_func=lambda unit: UNITS[unit],
         key="sidebar-unit",
         on_change=lambda: _take_unit(loaded),
@@ -194,6 +200,7 @@ def _notion(loaded: Loaded) -> None:
         format_func=notion_label,
         required=True,
         key="sidebar-notion",
+        help=meaning("notion"),
         on_change=lambda: choose(notion=st.session_state["sidebar-notion"]),
     )
     reasons = [notion.unavailable(loaded.data) for notion in NOTIONS.values()]

@@ -74,6 +74,8 @@ SERIES_SHAPES = ("circle", "square", "triangle-up", "diamond", "x", "star", "pen
 
 ACCENT = "#2678b8"
 DEEP_ACCENT = "#1f5f99"
+FOCUS = "#2a7fd0"
+"""Around what the keyboard is at; like `DEEP_ACCENT` it is written once more in the stylesheet of the dashboard."""
 WARNING = "#c8434b"
 CAUTION = "#d07c1f"
 GOOD = "#2f8f5b"

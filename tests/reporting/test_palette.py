@@ -13,13 +13,23 @@ OWN = "spofr_core/learning/methods/"
 """A method brings its own colour, like its name."""
 
 
+STYLE = ROOT / "dashboard" / "assets" / "style.css"
+"""Streamlit reads it as it is, so that it cannot ask the palette."""
+
+
+def test_the_stylesheet_has_no_colour_of_its_own():
+    colours = set(re.findall(r"#[0-9a-fA-F]{3,8}\b", STYLE.read_text("utf-8")))
+    assert colours
+    assert colours <= {value for value in vars(palette).values() if isinstance(value, str)}
+
+
 def test_every_colour_is_in_the_palette():
     found = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for top in ("spofr_core", "dashboard")
         for kind in ("*.py", "*.j2", "*.css")
         for path in (ROOT / top).rglob(kind)
-        if path.name != "palette.py" and not path.relative_to(ROOT).as_posix().startswith(OWN)
+        if path.name != "palette.py" and path != STYLE and not path.relative_to(ROOT).as_posix().startswith(OWN)
         for line in path.read_text("utf-8").splitlines()
         if COLOUR.search(line)
     ]

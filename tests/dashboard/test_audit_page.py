@@ -1,0 +1,98 @@
+"""The first screen: the headline, what stands beneath it, who gets less; then where to look closer."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from dashboard.session.sources import load_bundled
+from dashboard.views.audit_page import WORST_OFFERED, group_table, worst_table
+from spofr_core.data import read_dataset
+from spofr_core.evaluation import audit
+from spofr_core.fairness import Fairness
+from spofr_core.reporting import delta_text, direction_text, number, verdict, verdict_details
+from tests.dashboard.apps import charts, plain, rerun, shown, titles
+from tests.evaluation.lists import dataset
+
+
+def summary_of(**asked):
+    return audit(load_bundled("hiring", "gender").data, Fairness(**asked)).summary
+
+
+def test_the_headline_and_what_stands_beneath_it_are_those_of_the_core():
+    app = shown("audit")
+    summary = summary_of(delta=0.1, unit="share")
+    assert titles(app) == [verdict(summary)]
+    beneath = plain(app.markdown[0].value).split("  \n")
+    assert beneath == verdict_details(summary)
+
+
+def test_the_first_chart_is_exposure_by_group_with_its_intervals():
+    app = shown("audit")
+    summary = summary_of(delta=0.1, unit="share")
+    first = charts(app)[0]
+    said = [note["text"] for note in first["layout"]["annotations"]]
+    for name, group in summary["groups"].items():
+        assert any(name in text and number(group["exposure_mean"]) in text for text in said)
+    drawn = [trace["x"] for trace in first["data"] if trace["type"] == "scatter"]
+    assert drawn == [list(group["exposure_ci"]) for group in summary["groups"].values()]
+
+
+def test_where_delta_forbids_nothing_one_that_does_is_a_click_away():
+    app = shown("audit", delta=5.0)
+    summary = summary_of(delta=5.0)
+    assert "This delta forbids nothing here" in titles(app)[0]
+    assert "100 %" not in titles(app)[0]
+    button = app.button(key="use-suggested")
+    assert button.label == f"Use {delta_text(summary['suggested_delta'], 'absolute')}"
+    button.click()
+    rerun(app)
+    assert app.session_state["choices"].delta == summary["suggested_delta"]
+    assert "forbids nothing" not in titles(app)[0]
+    assert "use-suggested" not in [each.key for each in app.button]
+
+
+def test_every_violation_on_the_page_says_in_whose_favour():
+    app = shown("audit", delta=0.05)
+    summary = summary_of(delta=0.05)
+    worst = summary["worst"][0]
+    first = plain(app.button(key="worst-queries-0").label)
+    assert first.startswith(f"**{worst['query']}**: {direction_text(worst['group'], worst['violation'], 'absolute')}")
+    assert len([button for button in app.button if (button.key or "").startswith("worst-queries-")]) == WORST_OFFERED
+    card = next(metric for metric in app.metric if metric.label == "Largest violation")
+    assert card.value.endswith("too much" if worst["violation"] > 0 else "too little")
+
+
+def test_the_row_of_a_query_leads_to_its_policy():
+    app = shown("audit", delta=0.05)
+    app.button(key="worst-queries-1").click()
+    app.run()
+    worst = summary_of(delta=0.05)["worst"][1]
+    assert app.session_state["choices"].query == worst["query"]
+
+
+@pytest.fixture(scope="module")
+def with_one_row_group():
+    # The one item of "few" stands above everybody in the first of forty lists.
+    lists = [["few", "a", "b", "a", "b"], *([["a", "b", "a", "b"]] * 39)]
+    scores = [list(range(len(groups), 0, -1)) for groups in lists]
+    return audit(dataset(scores, lists, names=("few", "a", "b")), Fairness(delta=0.1, unit="share"))
+
+
+def test_small_groups_write_no_row_of_the_worst_but_stand_in_the_table(with_one_row_group):
+    table = worst_table(with_one_row_group, 200)
+    assert set(table["group"]) <= {"a", "b"}
+    assert len(table) == with_one_row_group.summary["queries"]["judged"]
+    # a, b, a, b at 1/2, 1/3, 1/4, 1/5: the mean is 77/240, a gets 3/8.
+    assert table["violation"].abs().iloc[-1] == pytest.approx((3 / 8) / (77 / 240) - 1)
+    groups = group_table(with_one_row_group.summary).set_index("group")
+    assert groups["small"].to_dict() == {"few": True, "a": False, "b": False}
+    assert groups.loc["few", "items"] == 1
+
+
+def test_twelve_long_names_are_told_apart_and_written_out_in_the_table():
+    data = read_dataset("tests/fixtures/twelve.csv", query="query_id", item="item_id", group="group", score="score")
+    found = audit(data, Fairness(delta=0.1, unit="share"))
+    assert list(group_table(found.summary)["group"]) == list(data.group_names)
+    assert all(isinstance(value, str) for value in group_table(found.summary)["mean violation"])
+    assert isinstance(worst_table(found, 5), pd.DataFrame)
