@@ -76,3 +76,15 @@ def test_the_recipes_are_the_code_that_is_tested():
 def test_recipes_name_files_and_folders_that_exist():
     named = re.findall(r"`((?:spofr_core|dashboard|tests)/[\w/.]+)`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_first_lines_of_the_readme_say_what_they_print(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    lines = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), flags=re.DOTALL)[1]
+    found: dict = {}
+    exec(lines, found)  # what the README tells people to run
+    queries = found["result"].summary["queries"]
+    assert (
+        f"# {queries['fair']} of {queries['judged']} queries hold delta: share {queries['share']:.3f}, "
+        f"95 % interval {queries['ci'][0]:.3f} to {queries['ci'][1]:.3f}"
+    ) in lines

@@ -77,7 +77,6 @@ def _repair_model(model: str, source: DataOptions, ask: FairnessOptions, how: di
 
 def _print_repair(summary: dict[str, Any]) -> None:
     from spofr_core.evaluation import repair_table
-    from spofr_core.fairness import format_delta
     from spofr_core.reporting import repair_sentence
 
     typer.echo(repair_sentence(_audited(summary, "before"), _audited(summary, "after"), len(summary["relaxed"])))
