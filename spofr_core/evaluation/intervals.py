@@ -18,7 +18,7 @@ Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
-MANY = 20_000
+MANY = 5_000
 """From this many queries on the bootstrap of a mean is the normal interval, to more digits than are shown."""
 
 
@@ -80,7 +80,7 @@ class RatiosOfSums:
         NaN where the denominators are 0.
     """
 
-    MOST_CELLS = 100_000
+    MOST_CELLS = 20_000
 
     def __init__(
         self, numerators: FloatArray, denominators: FloatArray, *, seed: int, resamples: int = RESAMPLES

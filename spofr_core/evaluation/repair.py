@@ -183,8 +183,8 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
         (name, label, before[name], after[name], unit)
         for name, label, unit in (
             ("share", "queries that hold delta", "share"),
-            ("violation_mean", "mean violation", violations),
-            ("violation_max", "largest violation", violations),
+            ("violation_mean", "mean violation, either way", violations),
+            ("violation_max", "largest violation, either way", violations),
             ("score_utility", "mean utility of the scores", ""),
         )
     ]

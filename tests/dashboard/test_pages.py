@@ -7,12 +7,13 @@ import json
 import numpy as np
 import pytest
 
+from dashboard.escaping import markdown
 from dashboard.session.sources import load_bundled
-from spofr_core.data import SAMPLES
-from spofr_core.evaluation import audit
+from spofr_core.data import SAMPLES, load_hiring
+from spofr_core.evaluation import audit, repair
 from spofr_core.fairness import Fairness, PositionBias, group_merits
 from spofr_core.policy import fair_policies
-from spofr_core.reporting import number, verdict
+from spofr_core.reporting import number, plain_summary, verdict
 from tests.dashboard.apps import charts, plain, rerun, shown, titles
 
 VIEWS = ("data", "audit", "policy", "report")
@@ -193,3 +194,18 @@ def test_the_numbers_behind_every_chart(view, tab, last):
     assert len(names) == len(app.get("plotly_chart")) >= 2
     again = shown(view, state={**tab, **dict.fromkeys(names, True)})
     assert len(again.dataframe) == tables + len(names)
+
+
+def test_the_report_page_speaks_plainly_and_keeps_who_audits():
+    app = shown("report", delta=0.1, unit="share")
+    asked, data = Fairness(delta=0.1, unit="share"), load_hiring()
+    told = plain_summary(audit(data, asked).summary, repair(data, asked).after.summary)
+    said = " ".join(block.value for block in app.markdown)
+    for sentence in told:
+        assert markdown(sentence) in said
+    field = next(field for field in app.text_input if field.label == "Auditor")
+    field.set_value("Ada Example")
+    app = rerun(app)
+    assert app.session_state["report-auditor-kept"] == "Ada Example"
+    again = shown("report", state={"report-auditor-kept": "Ada Example"})
+    assert next(field.value for field in again.text_input if field.label == "Auditor") == "Ada Example"

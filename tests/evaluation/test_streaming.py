@@ -8,7 +8,7 @@ import pytest
 
 from spofr_core.data import read_dataset
 from spofr_core.errors import DataError
-from spofr_core.evaluation import audit, audit_folder
+from spofr_core.evaluation import SmallGroups, audit, audit_folder
 from spofr_core.fairness import Fairness
 
 
@@ -62,6 +62,15 @@ def test_same_summary_as_in_one_piece(rows, folder, mapping):
     assert comparable(streamed.summary) == comparable(whole.summary)
     pd.testing.assert_frame_equal(streamed.queries, whole.queries)
     assert 0 < whole.summary["queries"]["fair"] < whole.summary["queries"]["applicable"]
+
+
+def test_what_is_small_is_the_same_in_a_stream(rows, folder):
+    mapping, small = {"group": "region"}, SmallGroups(items=10_000, lists=0)
+    whole = audit(read_dataset(rows, **mapping), Fairness(delta=0.05), small=small)
+    streamed = audit_folder(folder, Fairness(delta=0.05), mapping=mapping, rows_per_part=150, small=small)
+    assert comparable(streamed.summary) == comparable(whole.summary)
+    assert all(group["small"] for group in streamed.summary["groups"].values())
+    assert streamed.summary["worst"] == []
 
 
 def test_excluded_queries_disappear_alike(rows, tmp_path):
