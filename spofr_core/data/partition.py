@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,13 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
 from spofr_core.data.dataset import RankingDataset
+from spofr_core.data.formats.tables import FrameTable, Table
 from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.ids import to_ids
+from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import NO_ITEM_COLUMN
-from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column
+from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column, unknown_roles
+from spofr_core.data.reading.proposals import propose_rank, ranking_looks
 from spofr_core.data.reading.reader import read_dataset
 from spofr_core.errors import DataError, first_line
 
@@ -28,6 +31,7 @@ _OF_GROUPS = ("missing", "leave_out_groups")
 ROW = "row of the folder"
 ROWS_PER_PART = 1_000_000
 ROWS_PER_BATCH = 250_000
+_LOOKED_ROWS = 5000
 MAX_PARTS = 256
 """All parts are open for writing at the same time, and a process may have only so many open files."""
 
@@ -147,7 +151,8 @@ def partition_folder(
     n_rows = source.count_rows()
     if not n_rows:
         raise DataError(f"The Parquet files in {str(folder)!r} have no rows. Check that the export finished.")
-    roles, notes = _roles(source.schema.names, mapping)
+    first = FrameTable(source.head(_LOOKED_ROWS).to_pandas(), Limits(), "the folder")
+    roles, notes = _roles(first, mapping)
     groups = _groups(source, mapping, roles)
     columns = sorted({*roles.values(), *groups.columns, *(mapping.get("features") or ())} & {*source.schema.names})
     n_parts = min(MAX_PARTS, max(min_parts, -(-n_rows // rows_per_part)))
@@ -185,24 +190,25 @@ def _open(folder: Path) -> pads.Dataset:
     return source
 
 
-def _roles(names: Sequence[str], mapping: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
+def _roles(first: Table, mapping: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
+    """Which column of the folder is what, by names and by its first rows."""
     given = {role: mapping[role] for role in ROLES if isinstance(mapping.get(role), str)}
     for role, column in given.items():
-        if column not in names:
-            raise missing_column(column, names, role, "The folder")
+        if column not in first.names:
+            raise missing_column(column, first.names, role, "The folder")
     guessed = {"group": ""} if mapping.get("group") is not None and "group" not in given else {}
-    roles, notes = guess_columns(names, given | guessed)
+    roles, notes = guess_columns(first.names, given | guessed)
+    unknown = [role for role in ("query", "group") if role not in roles]
+    if unknown:
+        raise unknown_roles(unknown, first)
     roles = {role: column for role, column in roles.items() if column}
-    if "query" not in roles:
-        raise DataError(f"Which column is the query? The folder has {list(names)}; name it: query='...'.")
+    notes += propose_rank(roles, ranking_looks(first, roles))
     return roles, notes
 
 
 def _groups(source: pads.Dataset, mapping: Mapping[str, Any], roles: Mapping[str, str]) -> GroupSpec:
     """The groups of the whole folder: names and thresholds, from its group columns alone."""
-    group = mapping.get("group", roles.get("group"))
-    if group is None:
-        raise DataError(f"Which column is the group? The folder has {list(source.schema.names)}; name it: group='...'.")
+    group = mapping["group"] if mapping.get("group") is not None else roles["group"]
     if isinstance(group, GroupSpec):
         columns = list(group.columns)
     else:

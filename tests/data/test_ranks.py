@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from spofr_core.data import preview_table, read_dataset
+from spofr_core.data import partition_folder, preview_table, read_dataset
 from spofr_core.data.reading.ranks import look_at
 from spofr_core.errors import DataError
 
@@ -194,3 +196,23 @@ def test_rows_of_a_query_need_not_be_together() -> None:
     with pytest.raises(DataError, match="counts 1, 2, 3"):
         read_dataset(frame, score="placing")
     assert preview_table(frame).mapping["rank"] == "placing"
+
+
+def test_a_folder_is_read_by_the_same_rules(tmp_path: Path) -> None:
+    frame = searches([9] * 40)
+    frame["Rangplatz"] = ranked(frame)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "scratch").mkdir()
+    frame.drop(columns="quality").to_parquet(tmp_path / "folder" / "part-0.parquet")
+    parts = partition_folder(tmp_path / "folder", tmp_path / "scratch", {})
+    assert parts.mapping["rank"] == "Rangplatz"
+    assert any("'Rangplatz' was taken as the rank: it counts 1, 2, 3" in note for note in parts.notes)
+    [data] = [part.read() for part in parts]
+    np.testing.assert_array_equal(data.score, -frame["Rangplatz"])
+    for file in (tmp_path / "scratch").iterdir():
+        file.unlink()
+    with pytest.raises(DataError, match="looks like a rank"):
+        [part.read() for part in partition_folder(tmp_path / "folder", tmp_path / "scratch", {"score": "Rangplatz"})]
+    frame[["doc", "Rangplatz"]].to_parquet(tmp_path / "folder" / "part-0.parquet")
+    with pytest.raises(DataError, match="columns of the folder are the query and the group"):
+        partition_folder(tmp_path / "folder", tmp_path / "scratch", {})

@@ -19,6 +19,8 @@ _ITEMS = 60
 """Items of a list that are compared with each other."""
 _STEPS = 8
 """Steps (items after the first of a list) that a count needs to be no coincidence."""
+_STEPS_WITH_GAPS = 20
+"""The same where numbers are left out, which more columns than ranks do."""
 _LENGTH = 3.0
 """Mean list length that a count needs: of two items one is often "1" and the other "2"."""
 _NEARLY = 0.95
@@ -133,6 +135,8 @@ def _counts(lists: list[FloatArray]) -> str:
             start = ", ".join(str(first + k) for k in range(3))
             which = "each list" if counted == 1 else "nearly every list"
             return f"counts {start}, ... in {which}"
+    if items - len(lists) < _STEPS_WITH_GAPS:
+        return ""
     whole = all((each % 1 == 0).all() for each in lists)
     places = sum(each[-1] - min(1.0, each[0]) + 1 for each in distinct)
     if whole and apart == 1 and items >= _DENSE * places and np.median([each[0] for each in distinct]) <= 2:
