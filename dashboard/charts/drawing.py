@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from base64 import b64encode
 from collections.abc import Sequence
@@ -147,6 +148,19 @@ def shown_unit(unit: str) -> tuple[float, str]:
 def side(place: float) -> str:
     """The side of its line on which a label has room; `place` runs from 0, the left end, to 1."""
     return "left" if place < 0.25 else "right" if place > 0.75 else "center"
+
+
+def in_unit(title: str, unit: str, span: float) -> dict[str, Any]:
+    """Title and ticks of an axis of deltas or violations; shares are per cent of the mean exposure."""
+    if unit != "share":
+        return {"title": title}
+    return {"title": f"{title}, share of mean exposure", "tickformat": percent_ticks(span)}
+
+
+def percent_ticks(span: float) -> str:
+    """A format of shares with as many decimals as keep about eight ticks over this span apart."""
+    step = 100 * max(abs(span), 1e-9) / 8
+    return f".{max(0, -math.floor(math.log10(step)))}%"
 
 
 def group_axis(**settings: Any) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.charts.drawing import Drawing, Trace, figure, group_axis, note, room, rule, with_glyphs
+from dashboard.charts.drawing import Drawing, Trace, figure, group_axis, in_unit, note, room, rule, with_glyphs
 from dashboard.escaping import plot
+from spofr_core.fairness import Unit
 from spofr_core.policy import Policy
 from spofr_core.reporting import (
     GroupStyle,
@@ -23,10 +24,14 @@ from spofr_core.reporting import (
     policy_bounds_rows,
     position_frame,
     sampled_frame,
+    violation_text,
 )
 
-MOST_POSITIONS = 40
-"""Positions that the lottery shows; the download has them all."""
+MOST_POSITIONS = 25
+MOST_RANKINGS = 8
+"""Positions and rankings that the lottery shows; the table and the downloads have them all."""
+APART = 1.3
+"""Where the first drawn ranking stands: the sort by score before it has its scores written beside the items."""
 MOST_CELLS = 60
 """Rows and columns of the heat map."""
 
@@ -36,36 +41,37 @@ Compared = Sequence[tuple[str, Policy]]
 def lottery(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     """The rankings of the lottery as columns of items, most probable first, after the plain sort by score."""
     shown = min(len(policy.scores), MOST_POSITIONS)
-    order = np.argsort(-policy.probabilities, kind="stable")
-    columns = [by_score(policy), *policy.rankings[order]]
+    order = np.argsort(-policy.probabilities, kind="stable")[:MOST_RANKINGS]
+    columns = {0.0: by_score(policy)} | {APART + r: policy.rankings[k] for r, k in enumerate(order)}
     heads = ["<b>by score</b><br>as ranked now"]
     heads += [f"<b>{percent(float(policy.probabilities[k]))}</b><br>ranking {r}" for r, k in enumerate(order, start=1)]
     traces = [_items_of(group, policy, columns, shown, all_groups) for group in all_groups if group in policy.groups]
     return figure(
         traces,
-        height=120 + 26 * shown,
+        height=120 + 24 * shown,
         top=46,
         legend=True,
-        x={"range": [-0.2, len(columns) - 0.1], "visible": False},
-        y={"title": "position", "range": [shown + 0.7, 0.3], "dtick": 1 if shown <= 25 else 5, "tick0": 1},
-        shapes=[rule(0.8, width=1, dash="dot")],
-        notes=[note(k, head, xanchor="left", xshift=-8, align="left") for k, head in enumerate(heads)],
+        x={"range": [-0.15, max(columns) + 0.95], "visible": False},
+        y={"title": "position", "range": [shown + 0.7, 0.3], "dtick": 1, "tick0": 1},
+        shapes=[rule(APART - 0.15, width=1, dash="dot")],
+        notes=[note(x, head, xanchor="left", xshift=-8, align="left") for x, head in zip(columns, heads, strict=True)],
         legend_below=True,
     )
 
 
 def _items_of(
-    group: str, policy: Policy, columns: Sequence[NDArray[Any]], shown: int, all_groups: Sequence[str]
+    group: str, policy: Policy, columns: Mapping[float, NDArray[Any]], shown: int, all_groups: Sequence[str]
 ) -> Trace:
     """The items of one group, wherever they stand in the columns."""
     look = group_styles(all_groups)[group]
     where = [
         (column, position, int(ranking[position]))
-        for column, ranking in enumerate(columns)
+        for column, ranking in columns.items()
         for position in range(shown)
         if policy.groups[ranking[position]] == group
     ]
     names = {k: plot(policy.item_ids[k], 14) for _, _, k in where}
+    scores = {k: number(float(policy.scores[k])) for _, _, k in where}
     return {
         "type": "scatter",
         "mode": "markers+text",
@@ -73,10 +79,12 @@ def _items_of(
         "x": [column for column, _, _ in where],
         "y": [position + 1 for _, position, _ in where],
         "marker": {"symbol": look.marker, "size": 13, "color": look.colour},
-        "text": [f" {names[k]}" for _, _, k in where],
+        "text": [f" {names[k]}" + (f", {scores[k]}" if column == 0 else "") for column, _, k in where],
         "textposition": "middle right",
-        "customdata": [[number(float(policy.scores[k])), number(float(policy.exposure[k]))] for _, _, k in where],
-        "hovertemplate": "%{text}: score %{customdata[0]}, expected exposure %{customdata[1]}<extra></extra>",
+        "customdata": [
+            [plot(policy.item_ids[k], 60), scores[k], number(float(policy.exposure[k]))] for _, _, k in where
+        ],
+        "hovertemplate": "%{customdata[0]}: score %{customdata[1]}, expected exposure %{customdata[2]}<extra></extra>",
         "cliponaxis": False,
     }
 
@@ -181,7 +189,11 @@ def _row(row: str, numbers: dict[str, Any], look: GroupStyle, *, in_legend: bool
 
 
 def sampled_histogram(
-    values: NDArray[np.float64], weights: NDArray[np.float64], expected: float, delta: float
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    expected: float,
+    delta: float,
+    unit: Unit = "absolute",
 ) -> Drawing:
     """Largest violation of what readers really see, against that of the policy in expectation, and delta."""
     frame = sampled_frame(values, weights, expected, delta)
@@ -193,18 +205,24 @@ def sampled_histogram(
         "y": 100 * frame["share"].to_numpy(),
         "width": high[0] - low[0],
         "marker": {"color": [palette.ACCENT if m <= delta else palette.WARNING for m in middle], "line": {"width": 0}},
-        "hovertemplate": "violation about %{x:.3f}: %{y:.1f} %<extra></extra>",
+        "hovertemplate": "violation about %{x}: %{y:.1f} %<extra></extra>",
     }
     return figure(
         [drawn],
         height=290,
         top=40,
         bargap=0,
-        x={"title": "largest violation of what was shown", "range": [0, float(high[-1])]},
+        x={**in_unit("largest violation shown", unit, float(high[-1])), "range": [0, float(high[-1])]},
         y={"title": "share of periods, %", "nticks": 4, "showgrid": True},
         shapes=[rule(delta), rule(expected, colour=palette.EXPECTED, dash="solid")],
         notes=[
-            note(delta, f"delta {number(delta)}"),
-            note(expected, f"in expectation {number(expected)}", yshift=16, font={"color": palette.EXPECTED}),
+            note(delta, f"delta {violation_text(delta, unit)}"),
+            note(
+                expected,
+                f"in expectation {violation_text(expected, unit)}",
+                yshift=16,
+                font={"color": palette.EXPECTED},
+                xanchor="left" if expected < high[-1] / 3 else "auto",
+            ),
         ],
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pandas as pd
 
-from dashboard.charts.drawing import Drawing, Trace, axis, figure, note, rule
+from dashboard.charts.drawing import Drawing, Trace, axis, figure, in_unit, note, percent_ticks, rule
 from dashboard.escaping import plot
 from spofr_core.fairness import Unit, format_delta
 from spofr_core.reporting import (
@@ -81,19 +80,6 @@ def _corner(text: str) -> Trace:
     """Words in the lower right corner of the plot: few models have much violation and little DCG."""
     place = {"xref": "paper", "x": 1, "xanchor": "right", "yref": "paper", "y": 0, "yanchor": "bottom"}
     return {**place, "text": text, "showarrow": False, "font": {"size": 11, "color": palette.NEUTRAL}}
-
-
-def in_unit(title: str, unit: str, span: float) -> dict[str, Any]:
-    """Title and ticks of an axis of deltas or violations; shares are per cent of the mean exposure."""
-    if unit != "share":
-        return {"title": title}
-    return {"title": f"{title}, share of mean exposure", "tickformat": percent_ticks(span)}
-
-
-def percent_ticks(span: float) -> str:
-    """A format of shares with as many decimals as keep about eight ticks over this span apart."""
-    step = 100 * max(abs(span), 1e-9) / 8
-    return f".{max(0, -math.floor(math.log10(step)))}%"
 
 
 def thinned(points: pd.DataFrame, most: int = MOST_MARKS) -> pd.DataFrame:

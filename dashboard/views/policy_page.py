@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import streamlit as st
 from dashboard.charts.policy_charts import (
     MOST_CELLS,
     MOST_POSITIONS,
+    MOST_RANKINGS,
     exposure_in_bounds,
     heat_map,
     lottery,
@@ -22,19 +24,23 @@ from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.widgets.elements import chart, csv_bytes, explain_errors, show_table, tabs
-from dashboard.widgets.sidebar import delta_steps
+from dashboard.widgets.sidebar import delta_scale
 from spofr_core.evaluation import AuditResult
-from spofr_core.fairness import Fairness
+from spofr_core.fairness import Fairness, Unit, format_delta
 from spofr_core.policy import PERIODS, Policy, Verification, sampled_violations, verify
 from spofr_core.reporting import (
     counted,
+    delta_text,
+    direction_text,
     group_styles,
+    listed,
     name_text,
-    number,
+    named,
     percent,
     policy_bounds_rows,
     position_frame,
     sampled_frame,
+    violation_text,
 )
 
 OFFERED = 100
@@ -47,24 +53,28 @@ def page() -> None:
     """The page."""
     source = loaded()
     fairness = fairness_of(choices(), source.data)
-    result = audited(source, fairness)
+    # The sort by score is what a policy is held against, also where a model with policies of its own is looked at.
+    result = audited(replace(source, model=None), fairness)
     place = _picked(source, result)
     if not solver_ready():
         return
     policy = repaired(source.data, fairness).policies[place]
     _headline(result, place, policy)
-    other = _other_delta(source)
-    compared = [(f"delta {number(choices().delta)}", policy)]
+    compared = [(f"delta {format_delta(choices().delta, fairness.unit, 3)}", policy)]
+    left, right = st.columns([3, 2], gap="large")
+    with right:
+        _sampled(policy, fairness)
+        other = _other_delta(source)
     if other is not None:
         second = repaired(source.data, fairness.with_delta(other)).policies[place]
-        compared.append((f"delta {number(other)}", second))
-    _lotteries(source, compared)
+        compared.append((f"delta {format_delta(other, fairness.unit, 3)}", second))
+    with left:
+        _lotteries(source, compared)
     tabs(
         "policy-more",
         {
             "Exposure": lambda: _exposure(source, result, place, compared),
             "Positions": lambda: _heat(source, policy),
-            "What readers see": lambda: _sampled(policy, fairness),
             "Draw one": lambda: _drawn(policy, source),
         },
     )
@@ -92,7 +102,7 @@ def _picked(source: Loaded, result: AuditResult) -> int:
     right.selectbox(
         f"Query, worst first ({len(found):,} of {len(ids):,})",
         offered,
-        format_func=lambda k: f"{name_text(ids[k])}, violation {number(float(result.table.worst_violation[k]))}",
+        format_func=lambda k: f"{name_text(ids[k])}: {worst_direction(result, k)}",
         key="policy-query",
         on_change=lambda: choose(query=str(ids[st.session_state["policy-query"]])),
     )
@@ -101,48 +111,69 @@ def _picked(source: Loaded, result: AuditResult) -> int:
     return current
 
 
+def worst_direction(result: AuditResult, place: int) -> str:
+    """Who gets too much or too little in a query, sorted by score."""
+    table = result.table
+    if not table.applicable[place]:
+        return "one group"
+    group = table.group_names[table.worst_group[place]]
+    return direction_text(group, float(table.worst_violation[place]), result.fairness.unit)
+
+
 def _headline(result: AuditResult, place: int, policy: Policy) -> None:
+    unit = result.fairness.unit
     st.title(f"Query {markdown(policy.query, 60)}", anchor=False)
-    st.markdown(markdown(before_and_after(result, place, policy)))
-    st.markdown(markdown(price_sentence(policy)))
+    st.markdown(markdown(f"{before_and_after(result, place, policy)} {price_sentence(policy, unit)}", 1000))
     if policy.relaxed is not None:
         st.warning(
-            f"This query cannot hold delta = {number(choices().delta)}: the smallest that it can hold is "
-            f"{number(policy.relaxed)}, and that is what the policy below holds.",
+            f"This query cannot hold {markdown(delta_text(choices().delta, unit))}: the smallest that it can hold is "
+            f"{markdown(format_delta(policy.relaxed, unit, 3))}, and that is what the policy below holds.",
             icon=":material/warning:",
         )
 
 
 def before_and_after(result: AuditResult, place: int, policy: Policy) -> str:
-    """What the sort by score does to the worst-off group, and what the lottery does instead."""
-    table = result.table
+    """What the sort by score does to the worst-off group, what the lottery does instead, and what that keeps."""
+    table, unit = result.table, result.fairness.unit
     if not table.applicable[place]:
         return "All items are of one group: there is nobody to be fair between, and sorting by score is optimal."
-    group = table.group_names[table.worst_group[place]]
-    before = float(table.worst_violation[place])
-    after = max(policy.violations.values(), key=abs)
-    held = "holds" if table.holds[place].all() else "breaks"
+    held = "which holds delta" if table.holds[place].all() else "which breaks delta"
+    group, after = max(policy.violations.items(), key=lambda entry: abs(entry[1]))
     rankings = counted(len(policy.probabilities), "ranking", "rankings")
     return (
-        f"Sorted by score it {held} delta: {name_text(group)} is off by {number(before)}. "
-        f"The policy draws from {rankings} and is off by {number(abs(after))} at most."
+        f"Sorted by score: {worst_direction(result, place)}, {held}. The policy draws from {rankings}: "
+        f"{direction_text(group, after, unit)} at most, in expectation. It {kept_sentence(policy)}."
     )
 
 
-def price_sentence(policy: Policy) -> str:
+def kept_sentence(policy: Policy) -> str:
+    """What a policy keeps of the utility that sorting by score has, which is the best that its scores allow."""
+    best = float(np.sort(policy.scores)[::-1] @ policy.discount.vector(len(policy.scores)))
+    if np.ptp(policy.scores) == 0:
+        return "costs nothing: all scores are equal"
+    if policy.scores.min() >= 0:
+        share, of = policy.utility / best, "the best possible DCG, going by the scores"
+    else:
+        # Without a zero of the scores a ratio of utilities means nothing; one of differences does.
+        share = 1 - (best - policy.utility) / gain_of_sorting(policy)
+        of = "what sorting by score gains over a random order"
+    return f"keeps all of {of}" if share > 1 - 1e-9 else f"keeps {percent(share)} of {of}"
+
+
+def price_sentence(policy: Policy, unit: Unit = "absolute") -> str:
     """The shadow price of delta in words."""
     price = policy.delta_price
     if price <= 1e-12:
-        return "Fairness is free here: the best ranking by score already holds delta."
-    best = gain_of_sorting(policy)
+        return "Delta costs nothing here: the best ranking by score already holds it."
     step = 0.01
     if policy.scores.min() >= 0 and policy.utility > 0:
         bought = f"{percent(price * step / policy.utility, 2)} of the DCG that the scores promise"
     else:
-        bought = f"{percent(price * step / best, 2)} of what sorting by score gains over a random order"
+        bought = f"{percent(price * step / gain_of_sorting(policy), 2)} of what sorting by score gains over random"
     binding = [name for name, value in policy.shadow_prices.items() if abs(value) > 1e-12]
-    who = " and ".join(name_text(name) for name in binding[:3])
-    return f"Relaxing delta by 0.01 here buys {bought}; what binds is the exposure of {who}."
+    more = "one percentage point" if unit == "share" else f"{step:g}"
+    who = listed([named(name) for name in binding[:3]])
+    return f"Relaxing delta by {more} buys {bought}; what binds is the exposure of {who}."
 
 
 def gain_of_sorting(policy: Policy) -> float:
@@ -154,36 +185,46 @@ def gain_of_sorting(policy: Policy) -> float:
 def _other_delta(source: Loaded) -> float | None:
     if not st.toggle("Compare with another delta", key="policy-compare"):
         return None
-    end, step, places = delta_steps(source)
-    return st.slider(
-        "The other delta", 0.0, end, min(end, 2 * choices().delta), step=step, format=f"%.{places}f", key="policy-other"
+    scale = delta_scale(source)
+    shown = st.slider(
+        "The other delta",
+        0.0,
+        scale.end,
+        min(scale.end, scale.shown(2 * choices().delta)),
+        step=scale.step,
+        format=scale.format,
+        key=f"policy-other-{scale.unit}",
     )
+    return scale.delta(shown)
 
 
 def _lotteries(source: Loaded, compared: list[tuple[str, Policy]]) -> None:
-    columns = st.columns(len(compared), gap="large")
-    for place, (column, (title, policy)) in enumerate(zip(columns, compared, strict=True)):
-        cut = len(policy.scores) > MOST_POSITIONS
-        with column:
-            chart(
-                lottery(policy, source.data.group_names),
-                f"The lottery at {title}",
-                f"Each ranking of the lottery as a column of items, with its probability: {_spoken(policy)}.",
-                table=policy.to_frame,
-                name=f"lottery-{place}",
-                note=f"The top {MOST_POSITIONS} of {len(policy.scores):,} positions." if cut else "",
-            )
-            st.caption(
-                f"Utility by the scores: {number(policy.utility, 4)}. Expected largest violation: {_worst(policy)}."
-            )
+    for place, (title, policy) in enumerate(compared):
+        chart(
+            lottery(policy, source.data.group_names),
+            f"The lottery at {title}",
+            f"Each ranking of the lottery as a column of items, with its probability: {_spoken(policy)}.",
+            table=policy.to_frame,
+            name=f"lottery-{place}",
+            note=lottery_cut(policy),
+        )
+        if place:
+            st.caption(f"At {title} it {kept_sentence(policy)}.")
+
+
+def lottery_cut(policy: Policy) -> str:
+    """What the chart of a lottery leaves out; nothing of a short one."""
+    cut = []
+    if len(policy.scores) > MOST_POSITIONS:
+        cut.append(f"the top {MOST_POSITIONS} of {len(policy.scores):,} positions")
+    if len(policy.probabilities) > MOST_RANKINGS:
+        cut.append(f"the {MOST_RANKINGS} most probable of {len(policy.probabilities):,} rankings")
+    return f"Drawn: {listed(cut)}. The table and the downloads have them all." if cut else ""
 
 
 def _spoken(policy: Policy) -> str:
-    return ", ".join(percent(float(p)) for p in sorted(policy.probabilities, reverse=True))
-
-
-def _worst(policy: Policy) -> str:
-    return number(max((abs(value) for value in policy.violations.values()), default=0.0))
+    first = sorted(policy.probabilities, reverse=True)[:MOST_RANKINGS]
+    return ", ".join(percent(float(p)) for p in first)
 
 
 def _exposure(source: Loaded, result: AuditResult, place: int, compared: list[tuple[str, Policy]]) -> None:
@@ -209,6 +250,7 @@ def _heat(source: Loaded, policy: Policy) -> None:
 
 
 def _sampled(policy: Policy, fairness: Fairness) -> None:
+    st.header("What readers see", anchor=False)
     impressions = st.select_slider("Impressions in a period", IMPRESSIONS, value=1, key="policy-impressions")
     delta = policy.relaxed or choices().delta
     sampled = sampled_violations(policy, fairness, impressions)
@@ -216,8 +258,8 @@ def _sampled(policy: Policy, fairness: Fairness) -> None:
     what = "A drawn ranking" if impressions == 1 else f"The mean over {impressions:,} drawn rankings"
     how = "exactly" if sampled.exact else f"from {PERIODS:,} simulated periods"
     chart(
-        sampled_histogram(sampled.values, sampled.weights, sampled.expected, delta),
-        "What readers really see",
+        sampled_histogram(sampled.values, sampled.weights, sampled.expected, delta, fairness.unit),
+        "What readers see",
         f"Histogram of the largest violation over {counted(impressions, 'impression', 'impressions')}.",
         headed=False,
         table=lambda: sampled_frame(sampled.values, sampled.weights, sampled.expected, delta),
@@ -279,13 +321,16 @@ def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
             on_click="ignore",
         )
     if pressed:
-        _verified(verify(policy, policy.scores, policy.groups, fairness, allow_relaxed=True))
+        with st.spinner("Checking the policy without the solver"):
+            found = verify(policy, policy.scores, policy.groups, fairness, allow_relaxed=True)
+        _verified(found, fairness.unit)
 
 
-def _verified(found: Verification) -> None:
+def _verified(found: Verification, unit: Unit) -> None:
     if found.ok:
+        largest = markdown(violation_text(found.max_violation, unit))
         st.success(
-            f"Verified without the solver: the policy holds delta (largest violation {number(found.max_violation)}), "
+            f"Verified without the solver: the policy holds delta (largest violation {largest}), "
             f"and no policy that does has a utility higher by more than {found.gap:.1e}.",
             icon=":material/verified:",
         )

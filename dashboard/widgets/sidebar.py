@@ -118,12 +118,6 @@ def delta_scale(loaded: Loaded) -> DeltaScale:
     return DeltaScale.reaching(delta_range(loaded)[1], choices().unit)
 
 
-def delta_steps(loaded: Loaded) -> tuple[float, float, int]:
-    """End, step and decimal places of a slider of deltas themselves, shares or not."""
-    scale = DeltaScale.reaching(delta_range(loaded)[1], "absolute")
-    return scale.end, scale.step, scale.places
-
-
 def delta_control(loaded: Loaded, key: str) -> None:
     """delta, to be typed or slid. A delta beyond the end of the slider stays what it is."""
     scale = delta_scale(loaded)

@@ -12,8 +12,16 @@ from dashboard.charts import bounds_shares, exposure_by_group, share_curve, viol
 from dashboard.charts.dataset_charts import group_counts, list_lengths
 from dashboard.charts.drawing import Drawing, whole_ticks
 from dashboard.charts.measure_chart import measure_histogram
-from dashboard.charts.policy_charts import exposure_in_bounds, heat_map, lottery, sampled_histogram
+from dashboard.charts.policy_charts import (
+    MOST_POSITIONS,
+    MOST_RANKINGS,
+    exposure_in_bounds,
+    heat_map,
+    lottery,
+    sampled_histogram,
+)
 from dashboard.charts.share_chart import is_thinned
+from dashboard.views.policy_page import lottery_cut
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
 from spofr_core.policy import fair_policy
@@ -173,6 +181,28 @@ def test_the_lottery_shows_every_item_in_every_column(policy):
     assert [float(text[3 : text.index(" %")]) for text in shown] == pytest.approx(
         sorted(100 * policy.probabilities, reverse=True), abs=0.06
     )
+
+
+def test_scores_stand_beside_the_items_of_the_sort(policy):
+    traces = lottery(policy, ("a", "b")).checked().data
+    texts = {
+        float(x): text for trace in traces for x, y, text in zip(trace.x, trace.y, trace.text, strict=True) if y == 1
+    }
+    assert texts[0.0] == " 0, 0.9"
+    assert all("," not in text for x, text in texts.items() if x > 0)
+    assert all(point[1] in ("0.9", "0.8", "0.7", "0.2", "0.1") for trace in traces for point in trace.customdata)
+
+
+def test_a_long_lottery_is_cut_to_what_can_be_read():
+    rng = np.random.default_rng(0)
+    names = tuple(f"a group with a long name, number {k}" for k in range(12))
+    groups = [names[k] for k in rng.integers(0, 12, 480)]
+    long = fair_policy(rng.random(480), groups, Fairness(delta=0.0005))
+    assert len(long.probabilities) > MOST_RANKINGS
+    fig = lottery(long, names).checked()
+    assert sum(len(trace.x) for trace in fig.data) == MOST_POSITIONS * (1 + MOST_RANKINGS)
+    assert len(fig.layout.annotations) == 1 + MOST_RANKINGS
+    assert "the top 25 of 480 positions and the 8 most probable of" in lottery_cut(long)
 
 
 def test_the_heat_map_is_the_matrix_in_the_order_of_the_scores(policy):

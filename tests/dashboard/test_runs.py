@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from dashboard.charts import run_charts as charts
+from dashboard.charts.drawing import percent_ticks
 from dashboard.session.visible_runs import data_label
 from dashboard.widgets.run_picker import part_of, said, values_of
 from spofr_core.errors import ConfigError
@@ -125,7 +126,7 @@ def test_shares_have_an_axis_in_per_cent_of_the_mean_exposure(results):
 
 @pytest.mark.parametrize("span", [3.0, 0.5, 0.08, 0.02, 0.003])
 def test_ticks_of_shares_are_told_apart(span):
-    decimals = int(charts.percent_ticks(span)[1:-1])
+    decimals = int(percent_ticks(span)[1:-1])
     for count in (5, 8):
         ticks = [f"{100 * k * span / count:.{decimals}f}" for k in range(count + 1)]
         assert len(set(ticks)) == len(ticks)
