@@ -30,11 +30,11 @@ from spofr_core.reporting import (
     bounds_counts,
     exposure_bars,
     interval,
-    number,
-    overall_exposure,
     palette,
 )
 
+MEAN = 100
+"""Per cent of the mean of its lists that an item gets in the mean."""
 LINE, BAR, GAP = 19, 18, 14
 """Pixels of a line of words, of the bar below it, and between two groups."""
 WIDEST = 36
@@ -44,13 +44,13 @@ SOFT, MUTED = 0.55, 0.2
 
 
 def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
-    """Mean exposure per item of each group as bars with their intervals, against the mean over all items.
+    """Exposure of each group relative to the mean of its lists, as bars with their intervals.
 
     Words stand above the bars and not beside them, so that long names have room on a telephone. Small groups come last.
     """
-    shown, mean = sorted(exposure_bars(summary), key=lambda bar: bar.small), overall_exposure(summary)
-    values = [bar.exposure or 0.0 for bar in shown]
-    right = max([*values, *(bar.ci[1] for bar in shown if bar.ci), mean, 1e-9])
+    shown = sorted(exposure_bars(summary), key=lambda bar: bar.small)
+    values = [100 * (bar.relative or 0.0) for bar in shown]
+    right = max([*values, *(100 * bar.ci[1] for bar in shown if bar.ci), MEAN])
     labels = with_glyphs([bar.row for bar in shown])
     words = [f"<b>{bar.text}</b>, {bar.difference}{f', only {bar.size}' if bar.small else ''}" for bar in shown]
     letters = [len(bar.row.label) + len(plain_text(said)) + 4 for bar, said in zip(shown, words, strict=True)]
@@ -80,11 +80,11 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
         height=30 + TICKS + TITLE + row * len(shown),
         top=30,
         left=EDGE,
-        x={"title": "mean exposure per item", "range": [0, right * 1.02], "nticks": 6},
+        x={"title": "exposure per item, % of the mean of its lists", "range": [0, right * 1.02], "nticks": 6},
         y={"range": [len(shown), 0], "visible": False},
-        shapes=[_mean_mark(mean, middle, half) for middle in middles],
+        shapes=[_mean_mark(middle, half) for middle in middles],
         notes=[
-            note(mean, f"┆ all items {number(mean)}", xanchor=side(mean / right)),
+            note(MEAN, "┆ mean of its lists", xanchor=side(MEAN / right)),
             *(_row_note(place, apart.join(both)) for place, both in enumerate(zip(labels, words, strict=True))),
         ],
     )
@@ -96,18 +96,18 @@ def _interval(bar: ExposureBar, at: float) -> Trace:
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "x": list(bar.ci),
+        "x": [100 * end for end in bar.ci],
         "y": [at, at],
         "line": {"color": bar.row.style.colour, "width": 3},
         "marker": {"symbol": "line-ns", "size": 11, "line": {"width": 3, "color": bar.row.style.colour}},
         "opacity": SOFT if bar.small else 1,
-        "hovertemplate": f"{plot(bar.row.group)}: 95 % CI {interval(list(bar.ci))}<extra></extra>",
+        "hovertemplate": f"{plot(bar.row.group)}: 95 % CI {interval(list(bar.ci), 'share')} of the mean<extra></extra>",
     }
 
 
-def _mean_mark(mean: float, at: float, half: float) -> dict[str, Any]:
-    """The mean over all items across one bar: a line through the whole plot would cross the words."""
-    return {**rule(mean, width=2), "yref": "y", "y0": at - half, "y1": at + half}
+def _mean_mark(at: float, half: float) -> dict[str, Any]:
+    """The mean of the lists across one bar: a line through the whole plot would cross the words."""
+    return {**rule(MEAN, width=2), "yref": "y", "y0": at - half, "y1": at + half}
 
 
 def _row_note(place: int, text: str) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def _first_screen(source: Loaded, result: AuditResult) -> None:
     chart(
         exposure_by_group(summary),
         "Exposure by group",
-        f"Mean exposure per item, with its 95 % interval. {exposure_sentence(summary) or ''}",
+        f"Exposure as a share of the mean of its lists, with its 95 % interval. {exposure_sentence(summary) or ''}",
         table=lambda: group_table(summary),
         note=" ".join(filter(None, ["Lines on the bars: 95 % intervals over the queries.", *notes])),
         word="exposure",
@@ -304,6 +304,7 @@ def group_table(summary: dict[str, Any]) -> pd.DataFrame:
                 "lists": group["queries"],
                 "mean exposure": number(group["exposure_mean"], 4),
                 "95 % CI": interval(group["exposure_ci"]),
+                "of its lists' mean": percent(group["relative_mean"]) if group["relative_mean"] is not None else "-",
                 "mean violation": direction_text(name, group["violation_mean"], unit),
                 "95 % CI of it": interval(group["violation_ci"], unit),
                 "small": group["small"],

@@ -15,10 +15,11 @@ Schema 2 (JSON types; null where a number does not exist):
 - ``worst``: up to ten {query, group, violation, exposure, mean_exposure (of the list)} of groups that are not small,
   the largest violation first
 - ``groups``: {name: items, queries; compared: the items in applicable queries; of these exposure_mean, exposure_ci,
+  relative_mean (their exposure over what they would get if each item had its list's mean), relative_ci,
   violation_mean (over queries), violation_ci (bootstrap over queries); small}
 - ``small_groups``: {items, lists}: with fewer compared items or lists (or fewer lists than there are) a group is small
-- ``exposure_ratio``: {value, ci, lowest, highest}: lowest over highest exposure_mean of the groups that are not small;
-  the interval allows for the pair having been picked among them
+- ``exposure_ratio``: {value, ci, lowest, highest}: lowest over highest relative_mean of the groups that are not small,
+  which being in longer lists than others does not move; the interval allows for the pair having been picked among them
 - ``range``: smallest delta that all queries can satisfy, largest that matters
 - ``infeasible``: count and the first queries with the smallest delta that would do
 - ``utility``: {dcg, dcg_ci, ndcg, ndcg_ci, cutoff, queries_without_relevant} or null
@@ -162,28 +163,35 @@ def _suggested_delta(table: JudgedTable, fairness: Fairness) -> float | None:
 
 
 class _GroupMeans:
-    """Mean exposure per item and mean signed violation of every group over the applicable lists."""
+    """Of every group over the applicable lists: exposure per item, the same relative to the lists, signed violation."""
 
     def __init__(self, table: QueryTable, seed: int) -> None:
         sizes, present = table.sizes[table.applicable], table.present[table.applicable]
         exposure = np.where(present, sizes * table.exposure[table.applicable], 0.0)
         violation = np.where(present, table.violation[table.applicable], 0.0)
-        numerators, denominators = np.hstack([exposure, violation]), np.hstack([sizes, present]).astype(np.float64)
+        due = sizes * (exposure.sum(axis=1) / np.maximum(sizes.sum(axis=1), 1))[:, None]
+        numerators = np.hstack([exposure, exposure, violation])
+        denominators = np.hstack([sizes, due, present]).astype(np.float64)
         self.items = sizes.sum(axis=0)
         self._ratios = RatiosOfSums(numerators, denominators, seed=seed)
-        self.exposure, self.violation = np.split(self._ratios.values, 2)
+        self.exposure, self.relative, self.violation = np.split(self._ratios.values, 3)
 
     def exposure_ci(self, group: int) -> list[float] | None:
         """Interval of the mean exposure."""
         return _pair(self._ratios.interval(group))
 
-    def violation_ci(self, group: int) -> list[float] | None:
-        """Interval of the mean signed violation."""
+    def relative_ci(self, group: int) -> list[float] | None:
+        """Interval of the exposure relative to the lists."""
         return _pair(self._ratios.interval(len(self.items) + group))
 
+    def violation_ci(self, group: int) -> list[float] | None:
+        """Interval of the mean signed violation."""
+        return _pair(self._ratios.interval(2 * len(self.items) + group))
+
     def ratio_ci(self, low: int, high: int, pairs: int) -> list[float] | None:
-        """Interval of the ratio of two groups' exposures that were picked among so many pairs."""
-        return _pair(self._ratios.quotient_interval(low, high, confidence=1 - (1 - CONFIDENCE) / pairs))
+        """Interval of the ratio of two groups' relative exposures that were picked among so many pairs."""
+        places = len(self.items) + low, len(self.items) + high
+        return _pair(self._ratios.quotient_interval(*places, confidence=1 - (1 - CONFIDENCE) / pairs))
 
 
 def _violation(table: QueryTable, seed: int, signed: FloatArray) -> dict[str, Any]:
@@ -230,6 +238,8 @@ def _groups(table: QueryTable, means: _GroupMeans, small: BoolArray) -> dict[str
             "compared": int(means.items[g]),
             "exposure_mean": _known(means.exposure[g]),
             "exposure_ci": means.exposure_ci(g),
+            "relative_mean": _known(means.relative[g]),
+            "relative_ci": means.relative_ci(g),
             "violation_mean": _known(means.violation[g]),
             "violation_ci": means.violation_ci(g),
             "small": bool(small[g]),
@@ -239,14 +249,14 @@ def _groups(table: QueryTable, means: _GroupMeans, small: BoolArray) -> dict[str
 
 
 def _exposure_ratio(names: tuple[str, ...], means: _GroupMeans, small: BoolArray) -> dict[str, Any] | None:
-    """Lowest over highest mean exposure per item; None without two groups that are not small."""
+    """Lowest over highest relative exposure; None without two groups that are not small."""
     large = np.flatnonzero(~small)
     if len(large) < 2:
         return None
-    low, high = (int(large[place(means.exposure[large])]) for place in (np.argmin, np.argmax))
+    low, high = (int(large[place(means.relative[large])]) for place in (np.argmin, np.argmax))
     pairs = len(large) * (len(large) - 1) // 2
     return {
-        "value": float(means.exposure[low] / means.exposure[high]) if means.exposure[high] > 0 else None,
+        "value": float(means.relative[low] / means.relative[high]) if means.relative[high] > 0 else None,
         "ci": means.ratio_ci(low, high, pairs),
         "lowest": names[low],
         "highest": names[high],

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         group_rows,
         groups_left_out,
         mark_at,
-        overall_exposure,
         share_steps,
         violations_by_group,
     )
@@ -93,7 +92,6 @@ _HOME = {
         "group_rows",
         "groups_left_out",
         "mark_at",
-        "overall_exposure",
         "share_steps",
         "violations_by_group",
     ),
@@ -182,7 +180,6 @@ __all__ = [
     "names_of_methods",
     "number",
     "off_text",
-    "overall_exposure",
     "page_from",
     "palette",
     "percent",

@@ -16,7 +16,6 @@ from spofr_core.reporting.chart_frames import (
     exposure_bars,
     groups_left_out,
     mark_at,
-    overall_exposure,
     share_steps,
     violations_by_group,
 )
@@ -183,10 +182,11 @@ def _exposure(report: Report) -> Content | None:
         return None
     return Content(
         caption=_drawn(
-            "Mean exposure per item, over the lists with two groups or more; the line is the mean of all their items.",
+            "Mean exposure per item, drawn relative to the mean of the lists that the items are in (the line), over "
+            "lists with two groups or more.",
             summary,
         ),
-        svg=exposure_chart(exposure_bars(summary), overall_exposure(summary)),
+        svg=exposure_chart(exposure_bars(summary)),
     )
 
 

@@ -113,29 +113,22 @@ def group_rows(names: Sequence[str], all_names: Sequence[str]) -> list[GroupRow]
     return [GroupRow(name, label, styles[name]) for name, label in zip(names, group_labels(names), strict=True)]
 
 
-def overall_exposure(summary: Mapping[str, Any]) -> float:
-    """Mean exposure over all items of the lists in which groups compete."""
-    groups = summary["groups"].values()
-    items = sum(group["compared"] for group in groups)
-    return float(sum(group["compared"] * (group["exposure_mean"] or 0.0) for group in groups) / max(items, 1))
-
-
-def against(value: float, mean: float) -> str:
-    """How far a value is from the mean, in words short enough for a bar on a telephone."""
-    change = round(100 * (value / mean - 1)) if mean > 0 else 0
+def against_mean(relative: float) -> str:
+    """How far an exposure is from the mean of its lists, in words short enough for a bar on a telephone."""
+    change = round(100 * (relative - 1))
     return "at the mean" if change == 0 else f"{abs(change)} % {'above' if change > 0 else 'below'}"
 
 
 @dataclass(frozen=True)
 class ExposureBar:
-    """Mean exposure per item of a group, its value as text, and in words how far it is from the mean.
+    """Exposure of a group relative to the mean of its lists, its mean per item as text, and in words how far it is off.
 
-    A group that is never beside another has an exposure of None. `ci` is None where there is no interval, `size` says
-    of how many items and lists the mean is, `small` that these are few.
+    A group that is never beside another has a relative exposure of None. `ci` is None where there is no interval,
+    `size` says of how many items and lists the mean is, `small` that these are few.
     """
 
     row: GroupRow
-    exposure: float | None
+    relative: float | None
     text: str
     difference: str
     ci: tuple[float, float] | None
@@ -146,12 +139,13 @@ class ExposureBar:
 def exposure_bars(summary: Mapping[str, Any]) -> list[ExposureBar]:
     """A bar for each group that a chart shows."""
     names = shown_groups(summary)
-    mean = overall_exposure(summary)
     bars = []
     for row in group_rows(names, list(summary["groups"])):
         group = summary["groups"][row.group]
-        value, ci = group["exposure_mean"], group["exposure_ci"]
-        words = ("", "never beside another group") if value is None else (number(value), against(value, mean))
+        value, ci = group["relative_mean"], group["relative_ci"]
+        words = ("", "never beside another group")
+        if value is not None:
+            words = (number(group["exposure_mean"]), against_mean(value))
         size = f"{counted(group['items'], 'item', 'items')} in {counted(group['queries'], 'list', 'lists')}"
         bars.append(ExposureBar(row, value, *words, ci if ci is None else (ci[0], ci[1]), size, group["small"]))
     return bars

@@ -9,7 +9,7 @@ from html import escape
 
 from spofr_core.fairness import Unit
 from spofr_core.reporting.chart_frames import ExposureBar, GroupRow, Mark, ShareSteps, ViolationBins
-from spofr_core.reporting.words import name_text, number, violation_text
+from spofr_core.reporting.words import name_text, violation_text
 
 WIDTH = 560
 MARGIN = 14
@@ -43,26 +43,26 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, last + 1)]
 
 
-def exposure_chart(bars: Sequence[ExposureBar], mean: float) -> str:
-    """Mean exposure per item of each group (`exposure_bars`), against the mean over all items."""
+def exposure_chart(bars: Sequence[ExposureBar]) -> str:
+    """Exposure of each group (`exposure_bars`) against the mean of its lists."""
     left, row, top = 170, 34, 26
-    x = Scale(0.0, max([*(bar.exposure or 0.0 for bar in bars), mean, 1e-12]) * 1.02, left, WIDTH - 150)
+    x = Scale(0.0, max([*(bar.relative or 0.0 for bar in bars), 1.0]) * 1.02, left, WIDTH - 150)
     height = top + row * len(bars) + 12
     parts = []
     for place, bar in enumerate(bars):
         y = top + row * place + row / 2
         parts += _named(bar.row, y)
-        if bar.exposure is None:
+        if bar.relative is None:
             parts.append(_text(left + 6, y + 4, bar.difference, css="quiet"))
             continue
-        end = x(bar.exposure)
+        end = x(bar.relative)
         parts.append(_rect(left, y - 9, max(end - left, 1), 18, f'fill="{bar.row.style.colour}"'))
-        parts.append(_text(max(end, x(mean)) + 8, y + 4, f"{bar.text} · {bar.difference}"))
-    line = x(mean)
+        parts.append(_text(max(end, x(1.0)) + 8, y + 4, f"{bar.text} · {bar.difference}"))
+    line = x(1.0)
     parts.append(f'<line class="rule" x1="{line:.1f}" x2="{line:.1f}" y1="{top - 4}" y2="{height - 8}"/>')
-    parts.append(_text(line, 14, f"all items {number(mean)}", anchor="middle", css="quiet"))
-    described = "; ".join(f"{name_text(bar.row.group)} {bar.text or '-'}" for bar in bars)
-    return _svg(height, f"Mean exposure per item. All items {number(mean)}; {described}", parts)
+    parts.append(_text(line, 14, "mean of its lists", anchor="middle", css="quiet"))
+    described = "; ".join(f"{name_text(bar.row.group)} {bar.text or '-'}, {bar.difference}" for bar in bars)
+    return _svg(height, f"Mean exposure per item, against the mean of its lists. {described}", parts)
 
 
 def share_chart(steps: ShareSteps, mark: Mark | None, unit: Unit = "absolute") -> str:

@@ -64,12 +64,14 @@ def verdict_details(summary: Mapping[str, Any]) -> list[str]:
         )
     if ratio is not None and ratio["value"] is not None:
         sure = "" if ratio["ci"] is None else f" (95 % CI {interval(ratio['ci'])})"
-        means = [
-            f"{number(summary['groups'][name]['exposure_mean'])} for {named(name)}"
-            for name in (ratio["lowest"], ratio["highest"])
-        ]
-        found.append(f"Mean exposure per item: {', '.join(means)}, a ratio of {number(ratio['value'])}{sure}.")
-    return found + [sentence for sentence in (_within_lists(summary), _worst_sentence(summary)) if sentence]
+        low, high = ratio["lowest"], ratio["highest"]
+        shares = [percent(summary["groups"][name]["relative_mean"], 0) for name in (low, high)]
+        found.append(
+            f"Of the mean exposure in their lists, {named(low)} {gets(low)} {shares[0]} and {named(high)} {shares[1]}, "
+            f"a ratio of {number(ratio['value'])}{sure}."
+        )
+    worst = _worst_sentence(summary)
+    return found + ([worst] if worst else [])
 
 
 def _model_sentence(summary: Mapping[str, Any]) -> str:
@@ -159,20 +161,6 @@ def _small_only(summary: Mapping[str, Any]) -> str:
     small = [named(name) for name, group in summary["groups"].items() if group["small"]]
     who = f"small groups ({listed(small)})" if len(small) <= MOST_NAMED else f"small groups ({len(small):,} of them)"
     return f"In {counted(summary['queries']['small_only'], 'query', 'queries')} only {who} exceed it."
-
-
-def _within_lists(summary: Mapping[str, Any]) -> str | None:
-    """A remark where the groups' means differ but lists do not show it: one group is in longer lists than the other."""
-    ratio = summary["exposure_ratio"]
-    if ratio is None or ratio["ci"] is None or ratio["ci"][0] <= 1 <= ratio["ci"][1] or summary["notion"] == "merit":
-        return None
-    within = summary["groups"][ratio["lowest"]]["violation_ci"]
-    if within is None or within[1] < 0:
-        return None
-    return (
-        f"Within the lists {named(ratio['lowest'])} {gets(ratio['lowest'])} no less than the mean: the difference "
-        "comes from being in longer lists, where everybody gets less."
-    )
 
 
 def _worst_sentence(summary: Mapping[str, Any]) -> str | None:

@@ -137,22 +137,31 @@ def test_the_repair_keeps_the_sizes_of_its_measurement():
 
 
 def plain_bootstrap(data, resamples=4000):
-    """Resampled means of exposure per item, of violation per list, and their ratio: in plain numpy."""
+    """Resampled means of exposure per item, of the same relative to the lists' means, and of violation: plain numpy."""
     table = audit(data, Fairness(delta=0.05)).table
     rng = np.random.default_rng(1)
     draws = rng.integers(0, len(table), (resamples, len(table)))
     totals, items = (table.sizes * table.exposure)[draws].sum(axis=1), table.sizes[draws].sum(axis=1)
-    return totals / items, table.violation[draws].mean(axis=1)
+    means = (table.sizes * table.exposure).sum(axis=1, keepdims=True) / table.sizes.sum(axis=1, keepdims=True)
+    return totals / items, totals / (table.sizes * means)[draws].sum(axis=1), table.violation[draws].mean(axis=1)
 
 
 def test_intervals_of_groups_against_a_plain_bootstrap():
     data = load_hiring()[:150]
-    exposure, violation = plain_bootstrap(data)
+    exposure, relative, violation = plain_bootstrap(data)
     summary = audit(data, Fairness(delta=0.05)).summary
     for g, group in enumerate(summary["groups"].values()):
         close_to(group["exposure_ci"], exposure[:, g])
+        close_to(group["relative_ci"], relative[:, g])
         close_to(group["violation_ci"], violation[:, g])
-    close_to(summary["exposure_ratio"]["ci"], exposure[:, 0] / exposure[:, 1])
+    close_to(summary["exposure_ratio"]["ci"], relative[:, 0] / relative[:, 1])
+
+
+def test_relative_exposure_by_hand():
+    """A list of two and one of three, v = 1/2, 1/3, 1/4: a gets 1/2 + 1/4 where 5/12 + 13/36 would be the mean."""
+    summary = audit(dataset([[2, 1], [3, 2, 1]], ["ab", "bba"]), Fairness(delta=0.1)).summary
+    assert summary["groups"]["a"]["relative_mean"] == pytest.approx((3 / 4) / (5 / 12 + 13 / 36))
+    assert summary["groups"]["b"]["relative_mean"] == pytest.approx((1 / 3 + 5 / 6) / (5 / 12 + 2 * 13 / 36))
 
 
 def close_to(interval, draws):

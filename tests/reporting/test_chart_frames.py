@@ -16,7 +16,6 @@ from spofr_core.reporting import (
     exposure_bars,
     groups_left_out,
     mark_at,
-    overall_exposure,
     share_steps,
     violations_by_group,
 )
@@ -49,7 +48,7 @@ def rects(svg: str) -> list[tuple[str, float, float, float]]:
 
 def test_exposure_is_the_same_on_page_and_in_the_report(result):
     summary = result.summary
-    svg = exposure_chart(exposure_bars(summary), overall_exposure(summary))
+    svg = exposure_chart(exposure_bars(summary))
     page = exposure_by_group(summary).spec
     bar = page["data"][0]
     *rows, mean = words(svg)
@@ -110,7 +109,7 @@ def test_many_groups_are_the_same_few_in_both_and_that_is_said():
     names = tuple(f"g{k:02d}" for k in range(30))
     rng = np.random.default_rng(3)
     many = audit(dataset([rng.random(30) for _ in range(20)], [names] * 20, names=names), Fairness(delta=DELTA))
-    svg = exposure_chart(exposure_bars(many.summary), overall_exposure(many.summary))
+    svg = exposure_chart(exposure_bars(many.summary))
     _, *said = (plain(note["text"]) for note in exposure_by_group(many.summary).spec["layout"]["annotations"])
     assert [re.search(r"g\d\d", text)[0] for text in said] == [word for word in words(svg) if word in names]
     assert groups_left_out(many.summary).startswith("Drawn: the 12 of 30 groups")

@@ -29,7 +29,6 @@ from spofr_core.reporting.chart_frames import (
     exposure_bars,
     group_rows,
     mark_at,
-    overall_exposure,
     share_steps,
     thinned,
     violation_bins,
@@ -157,13 +156,13 @@ def steps(deltas, shares):
 
 
 def test_bars_are_as_long_as_their_values():
-    rest = {"items": 10, "queries": 5, "compared": 10, "exposure_ci": None, "small": False}
-    groups = {name: {"exposure_mean": mean, **rest} for name, mean in (("a", 0.1), ("b", 0.2))}
-    page = read(exposure_chart(exposure_bars({"groups": groups}), overall_exposure({"groups": groups})))
+    rest = {"items": 10, "queries": 5, "compared": 10, "exposure_mean": 0.1, "relative_ci": None, "small": False}
+    groups = {name: {"relative_mean": share, **rest} for name, share in (("a", 0.67), ("b", 1.34))}
+    page = read(exposure_chart(exposure_bars({"groups": groups})))
     widths = [float(attrs["width"]) for tag, attrs in page.tags if tag == "rect"]
     assert widths[1] == pytest.approx(2 * widths[0], abs=0.2)
     assert "33 % below" in page.text
-    assert "33 % above" in page.text
+    assert "34 % above" in page.text
 
 
 def test_violation_bars_stand_at_their_values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spofr_core.evaluation import SmallGroups, audit
@@ -26,8 +27,17 @@ from tests.evaluation.lists import dataset, random_dataset
 
 
 def group(**changes: Any) -> dict[str, Any]:
-    base = {"items": 900, "queries": 500, "compared": 900, "exposure_mean": 0.2, "small": False}
-    return base | {"exposure_ci": [0.19, 0.21], "violation_mean": -0.1, "violation_ci": [-0.12, -0.08]} | changes
+    base = {"items": 900, "queries": 500, "compared": 900, "exposure_mean": 0.2, "relative_mean": 1.0, "small": False}
+    return (
+        base
+        | {
+            "exposure_ci": [0.19, 0.21],
+            "relative_ci": [0.98, 1.02],
+            "violation_mean": -0.1,
+            "violation_ci": [-0.12, -0.08],
+        }
+        | changes
+    )
 
 
 def queries(**changes: Any) -> dict[str, Any]:
@@ -36,7 +46,7 @@ def queries(**changes: Any) -> dict[str, Any]:
 
 
 def summary(**changes: Any) -> dict[str, Any]:
-    women, men = group(exposure_mean=0.18), group(exposure_mean=0.25, violation_mean=0.1)
+    women, men = group(relative_mean=0.828), group(relative_mean=1.15, violation_mean=0.1)
     base = {
         "delta": 0.1,
         "unit": "share",
@@ -212,7 +222,7 @@ def test_the_headline_of_a_notion_of_ones_own_speaks_of_its_violation():
 def test_the_details_say_n_interval_ratio_and_the_worst_case_with_its_direction():
     assert verdict_details(summary()) == [
         "326 of 500 judged queries hold delta = 10 %: 65.2 % (95 % CI 60.9 to 69.2).",
-        "Mean exposure per item: 0.18 for women, 0.25 for men, a ratio of 0.72 (95 % CI 0.69 to 0.75).",
+        "Of the mean exposure in their lists, women get 83 % and men 115 %, a ratio of 0.72 (95 % CI 0.69 to 0.75).",
         "Furthest off: query q811, where women get 34 % too little (exposure 0.125; the list's mean is 0.19).",
     ]
 
@@ -243,14 +253,14 @@ def test_a_delta_that_forbids_nothing_has_no_share():
     assert "hold" not in said
 
 
-def test_a_difference_between_lists_and_not_within_them_is_remarked():
-    """Women in long lists, men in short ones: everybody gets the list's mean, and the means per item differ."""
-    women = group(exposure_mean=0.18, violation_mean=0.0, violation_ci=[-0.01, 0.01])
-    said = verdict_details(summary(groups={"women": women, "men": group()}))
-    assert said[2] == (
-        "Within the lists women get no less than the mean: the difference comes from being in longer lists, where "
-        "everybody gets less."
-    )
+def test_being_in_longer_lists_makes_no_headline():
+    """Women mostly in lists of 60, men mostly in lists of 6: drawn at random within each list, nobody gets less."""
+    rng = np.random.default_rng(2)
+    groups = [rng.permutation(["women"] * 50 + ["men"] * 10) for _ in range(60)]
+    groups += [rng.permutation(["women"] + ["men"] * 5) for _ in range(300)]
+    said = audit(dataset([rng.random(len(each)) for each in groups], groups), Fairness(delta=0.1)).summary
+    assert said["groups"]["women"]["exposure_mean"] < 0.6 * said["groups"]["men"]["exposure_mean"]
+    assert exposure_sentence(said).endswith("there is no difference in exposure that these queries can show.")
 
 
 def test_nothing_to_judge_is_said_instead_of_a_number():
