@@ -164,6 +164,13 @@ def test_a_column_that_falls_where_the_best_rise() -> None:
         read_dataset(frame.assign(points=np.round(100 + 10 * frame["quality"])), rank="points")
 
 
+def test_a_poor_score_is_a_score() -> None:
+    """Relevant items somewhat further down in four short lists are a poor ranking, not one upside down."""
+    rows = [(q, f"{q}{k}", "ab"[k % 2], 10 - k, k % 3) for q in range(4) for k in range(6)]
+    frame = pd.DataFrame(rows, columns=["query", "item", "group", "score", "relevance"])
+    np.testing.assert_array_equal(read_dataset(frame).score, frame["score"])
+
+
 def test_distances_may_be_ranks() -> None:
     frame = searches([10] * 10)
     away = frame.assign(away=np.exp(-frame["quality"])).drop(columns="quality")

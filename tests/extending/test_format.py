@@ -38,7 +38,7 @@ def test_the_uploader_takes_it(plugged, file):
     plugged("format", FORMATS, "jsonl")
     app = shown("data")
     assert ".jsonl" in app.get("file_uploader")[0].proto.type
-    app.file_uploader(key="data-upload").upload(file.name, file.read_bytes())
+    app.file_uploader(key="data-upload-0").upload(file.name, file.read_bytes())
     rerun(app)
     next(button for button in app.button if button.label == "Audit this data").click()
     assert rerun(app).session_state["uploaded"].data.fingerprint == read_dataset(file).fingerprint

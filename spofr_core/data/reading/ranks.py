@@ -27,7 +27,7 @@ _NEARLY = 0.95
 _APART = 0.8
 _DENSE = 0.4
 _PAIRS = 30
-_STRONG = 0.5
+_STRONG = 0.6
 
 
 @dataclass(frozen=True)
