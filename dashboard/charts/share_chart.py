@@ -10,9 +10,9 @@ def share_curve(result: Audited, delta: float) -> Drawing:
     """Share of judged queries that hold delta, against delta, with its 95 % band and the chosen delta marked."""
     steps = result.fair_share()
     largest = result.summary["range"]["largest"]
-    drawn, mark = share_steps(steps, largest), mark_at(steps, delta, result.summary["unit"])
+    drawn, mark = share_steps(steps, largest, delta), mark_at(steps, delta, result.summary["unit"])
     factor, unit = shown_unit(result.summary["unit"])
-    right = factor * max(largest, 1e-9) * 1.02
+    right = factor * max(float(drawn.delta[-1]), 1e-9) * 1.02
     at = min(factor * delta, right)  # a delta beyond the end forbids nothing, and would squeeze the curve
     line: Trace = {"type": "scatter", "mode": "lines", "x": factor * drawn.delta}
     edge: Trace = {**line, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}

@@ -198,8 +198,9 @@ def _share(report: Report) -> Content | None:
     mark = None if delta is None else mark_at(steps, delta, summary["unit"])
     return Content(
         caption="Of the queries that could exceed each delta, the share that holds it; a query leaves the count where "
-        "no ranking of it could. The dot is the delta asked for. Band: 95 % Wilson interval.",
-        svg=share_chart(share_steps(steps, summary["range"]["largest"]), mark, summary["unit"]),
+        "no ranking of it could. Drawn as far as a tenth of them could. The dot is the delta asked for. Band: 95 % "
+        "Wilson interval.",
+        svg=share_chart(share_steps(steps, summary["range"]["largest"], delta or 0.0), mark, summary["unit"]),
     )
 
 

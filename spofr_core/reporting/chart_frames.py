@@ -28,6 +28,8 @@ MOST_GROUPS = 12
 MOST_STEPS = 300
 """Steps of a curve, a point for two pixels or less; longer ones are thinned, and say so."""
 BINS = 61
+FEWEST_JUDGED = 0.1
+"""Share of the queries that must be able to exceed a delta for the curve of shares to be drawn there."""
 
 
 class AuditTable(Protocol):
@@ -183,8 +185,10 @@ class ShareSteps:
     upper: FloatArray
 
 
-def share_steps(steps: pd.DataFrame, largest: float) -> ShareSteps:
-    """The curve from (0, 0) to the largest delta that matters, thinned to what can be seen.
+def share_steps(steps: pd.DataFrame, largest: float, delta: float = 0.0) -> ShareSteps:
+    """The curve from (0, 0) as far as it says something, thinned to what can be seen.
+
+    Where fewer than a tenth of the queries could still exceed delta, the share of these few would jump about.
 
     Parameters
     ----------
@@ -192,8 +196,13 @@ def share_steps(steps: pd.DataFrame, largest: float) -> ShareSteps:
         Of `AuditResult.fair_share`.
     largest : float
         The delta above which nothing is forbidden.
+    delta : float
+        The chosen one, up to which it is drawn in any case.
     """
-    steps = steps[steps["share"].notna()]
+    ended = (steps["judged"] < FEWEST_JUDGED * steps["judged"].max()) & (steps["delta"] > delta + TOLERANCE)
+    if ended.any():
+        largest = float(steps["delta"][ended].iloc[0])
+    steps = steps[~ended & steps["share"].notna()]
     kept = thinned(len(steps))
     deltas = steps["delta"].to_numpy()[kept]
     last = max(largest, float(deltas.max(initial=0.0)), TOLERANCE)

@@ -12,6 +12,8 @@ from spofr_core.reporting.chart_frames import ExposureBar, GroupRow, Mark, Share
 from spofr_core.reporting.words import name_text, violation_text
 
 WIDTH = 560
+LEFT = 186
+"""Where bars begin: to the left of it are the names of groups."""
 MARGIN = 14
 _SIZE = 6.0
 
@@ -45,8 +47,8 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 
 def exposure_chart(bars: Sequence[ExposureBar]) -> str:
     """Exposure of each group (`exposure_bars`) against the mean of its lists."""
-    left, row, top = 170, 34, 26
-    x = Scale(0.0, max([*(bar.relative or 0.0 for bar in bars), 1.0]) * 1.02, left, WIDTH - 150)
+    left, row, top = LEFT, 34, 26
+    x = Scale(0.0, max([*(bar.relative or 0.0 for bar in bars), 1.0]) * 1.02, left, WIDTH - 192)
     height = top + row * len(bars) + 12
     parts = []
     for place, bar in enumerate(bars):
@@ -56,13 +58,18 @@ def exposure_chart(bars: Sequence[ExposureBar]) -> str:
             parts.append(_text(left + 6, y + 4, bar.difference, css="quiet"))
             continue
         end = x(bar.relative)
-        parts.append(_rect(left, y - 9, max(end - left, 1), 18, f'fill="{bar.row.style.colour}"'))
-        parts.append(_text(max(end, x(1.0)) + 8, y + 4, f"{bar.text} · {bar.difference}"))
+        parts.append(_rect(left, y - 9, max(end - left, 1), 18, f'fill="{bar.row.style.colour}"{_pale(bar)}'))
+        said = f"only {bar.size}" if bar.small else bar.difference
+        parts.append(_text(max(end, x(1.0)) + 8, y + 4, f"{bar.text} · {said}"))
     line = x(1.0)
     parts.append(f'<line class="rule" x1="{line:.1f}" x2="{line:.1f}" y1="{top - 4}" y2="{height - 8}"/>')
     parts.append(_text(line, 14, "mean of its lists", anchor="middle", css="quiet"))
     described = "; ".join(f"{name_text(bar.row.group)} {bar.text or '-'}, {bar.difference}" for bar in bars)
     return _svg(height, f"Mean exposure per item, against the mean of its lists. {described}", parts)
+
+
+def _pale(bar: ExposureBar) -> str:
+    return ' fill-opacity=".35"' if bar.small else ""
 
 
 def share_chart(steps: ShareSteps, mark: Mark | None, unit: Unit = "absolute") -> str:
@@ -105,7 +112,7 @@ def _back(points: list[tuple[float, float]]) -> str:
 
 def violation_chart(bins: ViolationBins, delta: float | None, unit: Unit = "absolute") -> str:
     """Signed violations of each group over queries (`violations_by_group`) as bars, with -delta..delta shaded."""
-    left, row, top, bottom = 170, 58, 8, 40
+    left, row, top, bottom = LEFT, 58, 8, 40
     reach = float(bins.edges[-1])
     x = Scale(-reach, reach, left, WIDTH - 20)
     height = top + row * len(bins.rows) + bottom
@@ -126,7 +133,7 @@ def violation_chart(bins: ViolationBins, delta: float | None, unit: Unit = "abso
         parts += _named(group, base - 16)
         parts.append(f'<line class="axis" x1="{left}" x2="{WIDTH - 20}" y1="{base}" y2="{base}"/>')
     parts.append(f'<line class="rule" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="{top}" y2="{floor}"/>')
-    caption = "below 0 the group gets too little exposure, above 0 too much"
+    caption = "below 0: too little exposure; above 0: too much"
     parts.append(_text((left + WIDTH) / 2, height - 4, caption, anchor="middle", css="quiet"))
     return _svg(height, "Distribution over queries of each group's signed violation", parts)
 

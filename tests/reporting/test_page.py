@@ -151,8 +151,16 @@ def test_the_share_chart_marks_the_exact_share_even_of_a_thinned_curve():
     assert "delta = 0.1: 0.0 %" in share_chart(share_steps(one, 1.0), mark_at(one, 0.1))
 
 
+def test_the_curve_ends_where_few_queries_could_still_exceed_delta_but_not_before_the_chosen_one():
+    ending = steps(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 1.0, 0.0, np.nan])).assign(judged=[40, 40, 3, 0])
+    drawn = share_steps(ending, 0.4)
+    assert (drawn.delta.tolist(), drawn.share.tolist()) == ([0, 0.1, 0.2, 0.3], [0, 0.5, 1, 1])
+    drawn = share_steps(ending, 0.4, 0.35)
+    assert (drawn.delta.tolist(), drawn.share.tolist()) == ([0, 0.1, 0.2, 0.3, 0.4], [0, 0.5, 1, 0, 0])
+
+
 def steps(deltas, shares):
-    return pd.DataFrame({"delta": deltas, "share": shares, "lower": shares, "upper": shares})
+    return pd.DataFrame({"delta": deltas, "judged": 100, "share": shares, "lower": shares, "upper": shares})
 
 
 def test_bars_are_as_long_as_their_values():
