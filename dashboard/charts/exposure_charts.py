@@ -46,11 +46,14 @@ SOFT, MUTED = 0.55, 0.2
 def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     """Exposure of each group relative to the mean of its lists, as bars with their intervals.
 
-    Words stand above the bars and not beside them, so that long names have room on a telephone. Small groups come last.
+    Words stand above the bars and not beside them, so that long names have room on a telephone. Small groups come last,
+    and end with the plot where they reach beyond it.
     """
     shown = sorted(exposure_bars(summary), key=lambda bar: bar.small)
-    values = [100 * (bar.relative or 0.0) for bar in shown]
-    right = max([*values, *(100 * bar.ci[1] for bar in shown if bar.ci), MEAN])
+    # A small group may be far off: it is not to squeeze those that the headline speaks of.
+    scaled = [bar for bar in shown if not bar.small] or shown
+    right = 1.02 * max([MEAN, *(100 * max(bar.relative or 0.0, *(bar.ci or (0.0,))) for bar in scaled)])
+    values = [min(100 * (bar.relative or 0.0), right) for bar in shown]
     labels = with_glyphs([bar.row for bar in shown])
     words = [f"<b>{bar.text}</b>, {bar.difference}{f', only {bar.size}' if bar.small else ''}" for bar in shown]
     letters = [len(bar.row.label) + len(plain_text(said)) + 4 for bar, said in zip(shown, words, strict=True)]
@@ -76,11 +79,11 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     )
     apart = "<br>" if lines == 2 else "  "
     return figure(
-        [drawn, *(_interval(bar, middle) for bar, middle in zip(shown, middles, strict=True) if bar.ci)],
+        [drawn, *(_interval(bar, middle, right) for bar, middle in zip(shown, middles, strict=True) if bar.ci)],
         height=30 + TICKS + TITLE + row * len(shown),
         top=30,
         left=EDGE,
-        x={"title": "exposure per item, % of the mean of its lists", "range": [0, right * 1.02], "nticks": 6},
+        x={"title": "exposure per item, % of the mean of its lists", "range": [0, right], "nticks": 6},
         y={"range": [len(shown), 0], "visible": False},
         shapes=[_mean_mark(middle, half) for middle in middles],
         notes=[
@@ -90,13 +93,13 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     )
 
 
-def _interval(bar: ExposureBar, at: float) -> Trace:
+def _interval(bar: ExposureBar, at: float, right: float) -> Trace:
     """The interval of a group's mean: the bar's own colour, which is softer under it."""
     assert bar.ci is not None
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "x": [100 * end for end in bar.ci],
+        "x": [min(100 * end, right) for end in bar.ci],
         "y": [at, at],
         "line": {"color": bar.row.style.colour, "width": 3},
         "marker": {"symbol": "line-ns", "size": 11, "line": {"width": 3, "color": bar.row.style.colour}},

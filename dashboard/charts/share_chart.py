@@ -38,7 +38,7 @@ def share_curve(result: Audited, delta: float) -> Drawing:
         [*band, curve, chosen],
         height=320,
         top=30,
-        x={"title": f"delta{', % of the list’s mean exposure' if unit else ''}", "range": [0, right], "nticks": 6},
+        x={"title": f"delta{unit and ', %'}", "range": [0, right], "nticks": 5, "tickangle": 0},
         y={
             "title": "queries that hold it, %",
             "range": [0, 104],

@@ -124,7 +124,7 @@ def chosen_row(rows: Sequence[str], key: str) -> int | None:
     chosen = None
     with st.container(key=key, gap=None):
         for place, row in enumerate(rows):
-            if st.button(row, key=f"{key}-{place}", type="tertiary", icon=":material/chevron_right:"):
+            if st.button(row, key=f"{key}-{place}", type="tertiary"):
                 chosen = place
     return chosen
 

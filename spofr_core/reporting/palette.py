@@ -42,11 +42,12 @@ GROUP_SHAPES = (
     ("x", "✖"),
     ("pentagon", "⬟"),
     ("hexagon", "⬢"),
-    ("hourglass", "⧗"),
-    ("bowtie", "⧓"),
     ("triangle-right", "▶"),
+    ("triangle-left", "◀"),
+    ("bowtie", "⧓"),
 )
-"""Marker names (as Plotly calls them) with the character that shows the same shape in text."""
+"""Marker names (as Plotly calls them) with the character that shows the same shape in text, commonest first: not every
+font has every shape."""
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ def _outline(shape: str) -> list[tuple[float, float]]:
         "triangle-up": [(0, -1.1), (1.1, 0.9), (-1.1, 0.9)],
         "triangle-down": [(0, 1.1), (1.1, -0.9), (-1.1, -0.9)],
         "triangle-right": [(1.1, 0), (-0.9, 1.1), (-0.9, -1.1)],
-        "hourglass": [(-1, -1), (1, -1), (-1, 1), (1, 1)],
+        "triangle-left": [(-1.1, 0), (0.9, 1.1), (0.9, -1.1)],
         "bowtie": [(-1, -1), (1, 1), (1, -1), (-1, 1)],
         "cross": [
             (-third, -1), (third, -1), (third, -third), (1, -third), (1, third), (third, third),

@@ -62,6 +62,9 @@ def test_small_groups_come_last_pale_and_with_their_size():
     assert "only 1 item in 1 list" in said[2]
     pale = list(figure.data[0].marker.opacity)
     assert pale[0] == pale[1] > pale[2]
+    assert (
+        max(figure.data[0].x[:2]) < figure.data[0].x[2] == figure.layout.xaxis.range[1] < 100 * 0.5 / 0.29
+    )  # what "few" gets
 
 
 def test_shares_are_drawn_in_per_cent():
