@@ -43,7 +43,7 @@ def lottery(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     shown = min(len(policy.scores), MOST_POSITIONS)
     order = np.argsort(-policy.probabilities, kind="stable")[:MOST_RANKINGS]
     columns = {0.0: by_score(policy)} | {APART + r: policy.rankings[k] for r, k in enumerate(order)}
-    heads = ["<b>by score</b><br>as ranked now"]
+    heads = ["<b>now</b><br>by score"]
     heads += [f"<b>{percent(float(policy.probabilities[k]))}</b><br>ranking {r}" for r, k in enumerate(order, start=1)]
     traces = [_items_of(group, policy, columns, shown, all_groups) for group in all_groups if group in policy.groups]
     return figure(

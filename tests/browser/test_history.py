@@ -24,14 +24,14 @@ def at(page: Page, *, address: str, said: str, value: str) -> None:
 
 
 def test_back_and_forward_bring_back_the_choices(page, address):
-    opened(page, address)
+    opened(page, f"{address}/?data=hiring&delta=0.05")
     delta(page).focus()
     delta(page).press("ArrowRight")
-    at(page, address="?data=hiring&delta=0.051", said="delta = 0.051", value="0.051")
+    at(page, address="?data=hiring&delta=0.051", said="tolerance of 0.051.", value="0.051")
     exposure = headline(page)
     page.locator(".st-key-sidebar-notion").get_by_text("Gap").click()
     expect(page.locator("h1").first).not_to_have_text(exposure)
-    at(page, address="?data=hiring&delta=0.051&notion=gap", said="delta = 0.051", value="0.051")
+    at(page, address="?data=hiring&delta=0.051&notion=gap", said="tolerance of 0.051.", value="0.051")
     gap = headline(page)
     go(page, "Data")
     page.get_by_text("German Credit").first.click()
@@ -41,15 +41,15 @@ def test_back_and_forward_bring_back_the_choices(page, address):
     at(page, address="data?data=hiring&delta=0.051&notion=gap", said="Which rankings", value="0.051")
     expect(page.get_by_text("What is in it: Hiring searches")).to_be_visible()
     page.go_back()
-    at(page, address="?data=hiring&delta=0.051&notion=gap", said="delta = 0.051", value="0.051")
+    at(page, address="?data=hiring&delta=0.051&notion=gap", said="tolerance of 0.051.", value="0.051")
     says(page, gap)
     page.go_back()
-    at(page, address="?data=hiring&delta=0.051", said="delta = 0.051", value="0.051")
+    at(page, address="?data=hiring&delta=0.051", said="tolerance of 0.051.", value="0.051")
     says(page, exposure)
     page.go_back()
-    at(page, address="?data=hiring&delta=0.05", said="delta = 0.05;", value="0.05")
+    at(page, address="?data=hiring&delta=0.05", said="tolerance of 0.05.", value="0.05")
     page.go_forward()
-    at(page, address="?data=hiring&delta=0.051", said="delta = 0.051", value="0.051")
+    at(page, address="?data=hiring&delta=0.051", said="tolerance of 0.051.", value="0.051")
 
 
 def test_a_change_of_range_keeps_the_slider_at_delta(page, address):

@@ -80,6 +80,7 @@ def expected(rows: list[tuple[str, float, str]], *, small: tuple[str, ...] = ())
     for query, key, group in rows:
         lists[query].append((key, group))
     exposure: dict[str, list[float]] = defaultdict(list)
+    even: dict[str, list[float]] = defaultdict(list)  # what each group would get if its items had their lists' means
     exceeding = judged = 0
     for shown in lists.values():
         groups = np.array([group for _, group in sorted(shown, key=lambda row: row[0])])
@@ -88,10 +89,11 @@ def expected(rows: list[tuple[str, float, str]], *, small: tuple[str, ...] = ())
         if len(names) == 1:  # nobody to compare them with
             continue
         for name in names:
-            exposure[name].extend(attention[groups == name])
+            exposure[name].append(attention[groups == name].sum())
+            even[name].append(attention.mean() * (groups == name).sum())
         judged += 1
         exceeding += any(abs(attention[groups == name].mean() / attention.mean() - 1) > 0.1 for name in names)
-    means = {name: np.mean(values) for name, values in exposure.items() if name not in small}
+    means = {name: sum(exposure[name]) / sum(even[name]) for name in exposure if name not in small}
     least, most = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
     gap = round(100 * (1 - means[least] / means[most]))
     return Expected(least, most, gap, exceeding, judged, len(rows))
