@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from dashboard.escaping import markdown
 from dashboard.session.sources import load_bundled
+from spofr_core.cli import app as command_line
 from spofr_core.data import SAMPLES, load_hiring
 from spofr_core.evaluation import audit, repair
 from spofr_core.fairness import Fairness, PositionBias, group_merits
@@ -165,6 +168,19 @@ def test_the_report_page_prints_lines_that_reproduce_the_screen(tmp_path, monkey
         "spofr audit sample_data/hiring.csv --group region --query search_id --item candidate_id --relevance relevance "
         "--score score --delta 0.02 --notion merit --shift 0"
     )
+
+
+def test_the_lines_that_the_report_page_prints_carry_the_unit(capsys):
+    app = shown("report", data="german-credit", delta=0.125, unit="share", notion="gap", top=8)
+    python = next(block.value for block in app.code if block.language == "python")
+    exec(compile(python, "report", "exec"), {})  # what the page tells people to run
+    printed = json.loads(capsys.readouterr().out)
+    asked = Fairness(delta=0.125, unit="share", notion="gap", position_bias=PositionBias(cutoff=8))
+    assert printed == audit(load_bundled("german-credit", "purpose").data, asked).summary
+    shell = shlex.split(next(block.value for block in app.code if block.language == "bash"))
+    assert shell[shell.index("--delta") + 1] == "12.5%"
+    result = CliRunner().invoke(command_line, [*shell[1:], "--json", "-"])
+    assert json.loads(result.stdout) == printed
 
 
 def test_figures_hold_numbers_only_where_they_are_numbers():

@@ -150,6 +150,13 @@ def test_certificates_in_shares_verify(repaired):
     assert checked.max_violation <= 0.1 + 1e-9
 
 
+def test_a_violation_is_told_in_its_unit():
+    """Two items, one above the other: e = 5/12, and the upper one gets (1/2) / e - 1 = 20 % too much."""
+    sort = fair_policy([1.0, 0.0], ["a", "b"], Fairness(delta=1.0))
+    checked = verify(sort, [1.0, 0.0], ["a", "b"], Fairness(delta=0.1, unit="share"))
+    assert "group 'a' has a violation of 20 %, delta is 10 %" in checked.reasons[0]
+
+
 def test_another_unit_than_was_asked_for_is_caught(repaired, tmp_path):
     data, share, path = repaired
     assert not verify_file(path, data, share.with_delta(0.1, "absolute")).ok

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.fairness import TOLERANCE, Composition, Discount, Fairness
+from spofr_core.fairness import TOLERANCE, Composition, Discount, Fairness, format_delta
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
 from spofr_core.policy.programme import FloatArray, LinearConstraint, checked_offsets, checked_scores, group_codes
@@ -217,14 +217,18 @@ class _Checker:
             return asked
         smallest = proof.smallest_feasible_delta(self.case, asked) if asked else 0.0
         if not abs(claimed - smallest) <= self.tolerance * self._scale(asked):
-            self.reasons.append(f"relaxed to delta {claimed:.9g}, but the smallest feasible delta is {smallest:.9g}")
+            said, least = self._text(claimed), self._text(smallest)
+            self.reasons.append(f"relaxed to delta {said}, but the smallest feasible delta is {least}")
             return asked
         if not allow_relaxed:
             self.reasons.append(
-                f"the delta asked for is infeasible and {claimed:.9g} was used instead (allow_relaxed=False)"
+                f"the delta asked for is infeasible and {self._text(claimed)} was used instead (allow_relaxed=False)"
             )
             return asked
         return {name: replace(c, delta=max(c.delta, claimed)) for name, c in asked.items()}
+
+    def _text(self, delta: float) -> str:
+        return format_delta(delta, self.fairness.unit, 9)
 
     def _scale(self, asked: Mapping[str, proof.Condition]) -> float:
         return float(self.case.v.max()) * max((c.scale for c in asked.values()), default=1.0)
@@ -242,7 +246,8 @@ class _Checker:
             if not margin >= -self.tolerance * self._scale(asked):
                 held = False
                 self.reasons.append(
-                    f"group {name!r} has a violation of {violations[name]:.9g}, delta is {asked[name].delta:.9g}"
+                    f"group {name!r} has a violation of {self._text(violations[name])}, "
+                    f"delta is {self._text(asked[name].delta)}"
                 )
         return max(abs(value) for value in violations.values()), min(margins.values()), held
 
@@ -306,8 +311,8 @@ class _Checker:
         for name, condition in asked.items():
             if not abs(certificate.deltas[name] - condition.delta) <= unit:
                 self.reasons.append(
-                    f"the certificate's delta of group {name!r} is {certificate.deltas[name]:.9g}, "
-                    f"in force is {condition.delta:.9g}"
+                    f"the certificate's delta of group {name!r} is {self._text(certificate.deltas[name])}, "
+                    f"in force is {self._text(condition.delta)}"
                 )
 
     def _same_bounds(self, certificate: Certificate, bounds: Mapping[str, tuple[float, float]]) -> None:
