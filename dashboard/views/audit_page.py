@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
 from dashboard.charts.measure_chart import measure_histogram
@@ -17,7 +18,7 @@ from dashboard.session.choices import choices, choose
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
-from dashboard.widgets.elements import cards, chart, chosen_row, explain_errors, show_table, tabs
+from dashboard.widgets.elements import cards, chart, chosen_row, explain_errors, is_opening, show_table, tabs
 from dashboard.widgets.sidebar import delta_control
 from spofr_core.evaluation import AuditResult
 from spofr_core.measures import MEASURES
@@ -53,6 +54,9 @@ def page() -> None:
     source = loaded()
     result = audited(source, fairness_of(choices(), source.data))
     _first_screen(source, result)
+    exposure, there = st.container(), _exposure_is_there(result)
+    if not there:
+        _exposure(exposure, result)
     if result.summary["queries"]["applicable"] == 0:
         _counted_apart(result)
         return
@@ -62,6 +66,8 @@ def page() -> None:
     _numbers(result)
     # The browser draws together what it is told together: it draws what moves with delta while the lists are solved.
     _repair(source, result)
+    if there:
+        _exposure(exposure, result)
     with right:
         tabs(
             "audit-groups",
@@ -90,16 +96,28 @@ def _first_screen(source: Loaded, result: AuditResult) -> None:
         with st.popover("Move delta", icon=":material/tune:"):
             delta_control(source, "popover-delta")
             st.caption(result.fairness.definition)
+
+
+def _exposure_is_there(result: AuditResult) -> bool:
+    """Whether the first chart is on the screen as it will be: no delta changes it, so what does change may go first."""
+    seen, now = st.session_state.get("exposure-drawn"), (result.measurement, result.model)
+    st.session_state["exposure-drawn"] = now
+    return not is_opening() and seen is not None and seen[0] is now[0] and seen[1] is now[1]
+
+
+def _exposure(place: DeltaGenerator, result: AuditResult) -> None:
+    summary = result.summary
     small = [name for name, group in summary["groups"].items() if group["small"]]
     notes = [groups_left_out(summary), "Pale: small groups, which make no headline." if small else ""]
-    chart(
-        exposure_by_group(summary),
-        "Exposure by group",
-        f"Exposure as a share of the mean of its lists, with its 95 % interval. {exposure_sentence(summary) or ''}",
-        table=lambda: group_table(summary),
-        note=" ".join(filter(None, ["Lines on the bars: 95 % intervals over the queries.", *notes])),
-        word="exposure",
-    )
+    with place:
+        chart(
+            exposure_by_group(summary),
+            "Exposure by group",
+            f"Exposure as a share of the mean of its lists, with its 95 % interval. {exposure_sentence(summary) or ''}",
+            table=lambda: group_table(summary),
+            note=" ".join(filter(None, ["Lines on the bars: 95 % intervals over the queries.", *notes])),
+            word="exposure",
+        )
 
 
 def _suggested(summary: dict[str, Any]) -> None:

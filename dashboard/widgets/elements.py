@@ -70,6 +70,11 @@ def opening(page: str) -> bool:
     return another
 
 
+def is_opening() -> bool:
+    """Whether the page is being opened, and none of its charts has been drawn yet."""
+    return bool(st.session_state.get(_OPENING, False))
+
+
 def cards(shown: Sequence[tuple[str, ...]]) -> None:
     """Numbers side by side: what each is, its value, a word about it, and what its name means if that is given."""
     for column, (label, value, more, *meant) in zip(st.columns(len(shown)), shown, strict=True):

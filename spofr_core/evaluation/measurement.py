@@ -115,6 +115,10 @@ class Measurement:
             upper (Wilson, 95 %). Between two rows the share is that of the row before; below the first delta it is 0.
             In the last row, at `delta_range[1]`, nothing is judged any more, and the share is NaN.
         """
+        return self._fair_share.copy()
+
+    @cached_property
+    def _fair_share(self) -> pd.DataFrame:
         violations, limits = self._steps
         deltas = np.unique(np.concatenate([violations, limits]))
         judged, fair = self._counts(deltas)
