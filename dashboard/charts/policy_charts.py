@@ -212,7 +212,7 @@ def sampled_histogram(
         height=290,
         top=40,
         bargap=0,
-        x={**in_unit("largest violation shown", unit, float(high[-1])), "range": [0, float(high[-1])]},
+        x={**in_unit("largest violation", unit, float(high[-1])), "range": [0, float(high[-1])]},
         y={"title": "share of periods, %", "nticks": 4, "showgrid": True},
         shapes=[rule(delta), rule(expected, colour=palette.EXPECTED, dash="solid")],
         notes=[

@@ -16,7 +16,7 @@ from dashboard.charts.drawing import CONFIG, Drawing
 from dashboard.escaping import markdown
 from spofr_core.data import write_csv
 from spofr_core.errors import SpofrError
-from spofr_core.reporting import meaning
+from spofr_core.reporting import meaning, within_a_sentence
 
 MOST_ROWS = 5000
 """Rows of a table behind a chart; the downloads have them all."""
@@ -55,9 +55,7 @@ def chart(
         time.sleep(HEAD_START)
     if note:
         st.caption(note)
-    numbers = st.expander(
-        f"The numbers: {title[:1].lower() + title[1:]}", key=f"numbers-{name or title}", on_change="rerun"
-    )
+    numbers = st.expander(f"The numbers: {within_a_sentence(title)}", key=f"numbers-{name or title}", on_change="rerun")
     if numbers.open:
         with numbers:
             show_table(table(), f"Numbers of: {title}")

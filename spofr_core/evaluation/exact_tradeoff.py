@@ -17,13 +17,15 @@ from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Policies, fair_policies
 
 EXACT_DELTAS: tuple[float, ...] = tuple(np.round(np.linspace(0.0, 0.4, 41), 10).tolist())
+EXACT_SHARES: tuple[float, ...] = tuple(np.round(np.linspace(0.0, 2.0, 41), 10).tolist())
+"""The same for deltas that are shares of the list's mean exposure."""
 
 
 def exact_tradeoff(
     estimates: NDArray[np.float64],
     data: RankingDataset,
     fairness: Fairness,
-    deltas: Sequence[float] = EXACT_DELTAS,
+    deltas: Sequence[float] | None = None,
     *,
     discount: Discount | None = None,
     seed: int = 0,
@@ -41,7 +43,8 @@ def exact_tradeoff(
         With relevance.
     fairness : Fairness
         Notion and exposure model; its delta is not used.
-    deltas : sequence of float
+    deltas : sequence of float, optional
+        `EXACT_DELTAS`, or `EXACT_SHARES` where delta is a share.
 
     Returns
     -------
@@ -53,6 +56,8 @@ def exact_tradeoff(
         raise DataError("A tradeoff of utility needs relevance labels: map a relevance column.", column="relevance")
     rows = []
     policies: Policies | None = None
+    if deltas is None:
+        deltas = EXACT_SHARES if fairness.unit == "share" else EXACT_DELTAS
     for delta in deltas:
         asked = fairness.with_delta(delta)
         policies = fair_policies(

@@ -21,6 +21,7 @@ from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import OnInfeasible, Policies, Solver, fair_policies, keep_present_order, tied_expectation
+from spofr_core.reporting.words import within_a_sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +192,7 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
     rows += [
         (
             name,
-            f"mean {_within_a_sentence(entry['label'])}",
+            f"mean {within_a_sentence(entry['label'])}",
             entry["mean"],
             after["measures"][name]["mean"],
             entry["unit"],
@@ -200,11 +201,6 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
     ]
     known = [row for row in rows if row[2] is not None]
     return pd.DataFrame(known, columns=["name", "label", "before", "after", "unit"])
-
-
-def _within_a_sentence(label: str) -> str:
-    """A label without the capital of a beginning; that of an abbreviation stays."""
-    return label[:1].lower() + label[1:] if label[1:2].islower() else label
 
 
 def _mean_change(change: FloatArray, seed: int) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from spofr_core.reporting.words import (
     verdict,
     verdict_details,
     violation_text,
+    within_a_sentence,
 )
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ __all__ = [
     "verdict_details",
     "violation_text",
     "violations_by_group",
+    "within_a_sentence",
     "write_images",
 ]
 

@@ -50,8 +50,10 @@ def matched(best: pd.DataFrame, lead: pd.DataFrame, level: float) -> tuple[str, 
         head = f"No difference that these runs can show between {tied} at {where}"
     else:
         head = f"{first} has the highest DCG at {where}"
-    differences = [f"{first} minus {_name(row['rival'])} {difference_text(row)}" for row in lead.to_dict("records")]
-    rest = f"Mean DCG of each method's best setting there: {', '.join(each)}. {'; '.join(differences)}.{not_there}"
+    leader = _name(there["method"].iloc[0])
+    differences = [f"{leader} minus {_name(row['rival'])} {difference_text(row)}" for row in lead.to_dict("records")]
+    told = "; ".join(differences)
+    rest = f"Mean DCG of each method's best setting there: {', '.join(each)}. {told[:1].upper()}{told[1:]}.{not_there}"
     if "?" in set(lead["sign"]):
         rest += " A difference is told from three seeds in common on."
     return head, rest

@@ -321,6 +321,11 @@ def _is_plural(name: str) -> bool:
 _PEOPLE = frozenset({"men", "women", "people", "children", "others"})
 
 
+def within_a_sentence(label: str) -> str:
+    """A label without the capital of a beginning; that of an abbreviation stays."""
+    return label[:1].lower() + label[1:] if label[1:2].islower() else label
+
+
 def _start(sentence: str) -> str:
     """A sentence with a capital, unless it starts with a name that is no lower-case word."""
     first = sentence.split(" ", 1)[0].rstrip(",:")
