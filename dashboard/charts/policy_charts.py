@@ -9,11 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.charts.drawing import Drawing, Trace, figure, group_axis, in_unit, note, room, rule, with_glyphs
+from dashboard.charts.drawing import (
+    EDGE,
+    TITLE,
+    Drawing,
+    Trace,
+    figure,
+    group_axis,
+    in_unit,
+    note,
+    room,
+    rule,
+    with_glyphs,
+)
 from dashboard.escaping import plot
 from spofr_core.fairness import Unit
 from spofr_core.policy import Policy
 from spofr_core.reporting import (
+    GroupRow,
     GroupStyle,
     by_score,
     group_rows,
@@ -32,8 +45,14 @@ MOST_RANKINGS = 8
 """Positions and rankings that the lottery shows; the table and the downloads have them all."""
 APART = 1.3
 """Where the first drawn ranking stands: the sort by score before it has its scores written beside the items."""
+_BEFORE, _AFTER = 0.15, 0.95
+"""What is left free before the first column of the lottery and after the place of the last, in columns."""
+_NUMBERS = 40
+"""Pixels for the numbers of its positions."""
 MOST_CELLS = 60
 """Rows and columns of the heat map."""
+_LETTERS = 14
+"""Of the name of an item; a mark that is pointed at says more."""
 
 Compared = Sequence[tuple[str, Policy]]
 
@@ -41,17 +60,19 @@ Compared = Sequence[tuple[str, Policy]]
 def lottery(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     """The rankings of the lottery as columns of items, most probable first, after the plain sort by score."""
     shown = min(len(policy.scores), MOST_POSITIONS)
-    order = np.argsort(-policy.probabilities, kind="stable")[:MOST_RANKINGS]
+    order = _drawn(policy)
     columns = {0.0: by_score(policy)} | {APART + r: policy.rankings[k] for r, k in enumerate(order)}
     heads = ["<b>now</b><br>by score"]
     heads += [f"<b>{percent(float(policy.probabilities[k]))}</b><br>ranking {r}" for r, k in enumerate(order, start=1)]
-    traces = [_items_of(group, policy, columns, shown, all_groups) for group in all_groups if group in policy.groups]
+    rows = [row for row in group_rows(all_groups, all_groups) if row.group in policy.groups]
+    traces = [_items_of(row, policy, columns, shown) for row in rows]
     return figure(
         traces,
         height=120 + 24 * shown,
         top=46,
+        left=_NUMBERS,
         legend=True,
-        x={"range": [-0.15, max(columns) + 0.95], "visible": False},
+        x={"range": [-_BEFORE, max(columns) + _AFTER], "visible": False},
         y={"title": "position", "range": [shown + 0.7, 0.3], "dtick": 1, "tick0": 1},
         shapes=[rule(APART - 0.15, width=1, dash="dot")],
         notes=[note(x, head, xanchor="left", xshift=-8, align="left") for x, head in zip(columns, heads, strict=True)],
@@ -59,26 +80,39 @@ def lottery(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     )
 
 
-def _items_of(
-    group: str, policy: Policy, columns: Mapping[float, NDArray[Any]], shown: int, all_groups: Sequence[str]
-) -> Trace:
+def lottery_room(policy: Policy) -> int:
+    """Pixels in width that the lottery takes before the names of its items lie on each other."""
+    order = _drawn(policy)
+    items = np.unique([by_score(policy)[:MOST_POSITIONS], *policy.rankings[order, :MOST_POSITIONS]])
+    names = {k: plot(policy.item_ids[k], _LETTERS) for k in items}
+    now = room([f"{names[k]}, {number(float(policy.scores[k]))}" for k in items])
+    drawn = room([f"ranking {len(order)}", *names.values()])
+    column = max(now / APART, drawn)
+    return round(column * (_BEFORE + APART + len(order) - 1 + _AFTER)) + _NUMBERS + TITLE + EDGE
+
+
+def _drawn(policy: Policy) -> NDArray[np.intp]:
+    """The rankings that are drawn, most probable first."""
+    return np.argsort(-policy.probabilities, kind="stable")[:MOST_RANKINGS]
+
+
+def _items_of(row: GroupRow, policy: Policy, columns: Mapping[float, NDArray[Any]], shown: int) -> Trace:
     """The items of one group, wherever they stand in the columns."""
-    look = group_styles(all_groups)[group]
     where = [
         (column, position, int(ranking[position]))
         for column, ranking in columns.items()
         for position in range(shown)
-        if policy.groups[ranking[position]] == group
+        if policy.groups[ranking[position]] == row.group
     ]
-    names = {k: plot(policy.item_ids[k], 14) for _, _, k in where}
+    names = {k: plot(policy.item_ids[k], _LETTERS) for _, _, k in where}
     scores = {k: number(float(policy.scores[k])) for _, _, k in where}
     return {
         "type": "scatter",
         "mode": "markers+text",
-        "name": plot(group),
+        "name": plot(row.label),
         "x": [column for column, _, _ in where],
         "y": [position + 1 for _, position, _ in where],
-        "marker": {"symbol": look.marker, "size": 13, "color": look.colour},
+        "marker": {"symbol": row.style.marker, "size": 13, "color": row.style.colour},
         "text": [f" {names[k]}" + (f", {scores[k]}" if column == 0 else "") for column, _, k in where],
         "textposition": "middle right",
         "customdata": [
@@ -95,7 +129,7 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     shown = len(frame)
     order = by_score(policy)[:shown]
     styles = group_styles(all_groups)
-    names = [plot(policy.item_ids[k], 14) for k in order]
+    names = [plot(policy.item_ids[k], _LETTERS) for k in order]
     looks = [styles[policy.groups[k]] for k in order]
     matrix = frame.drop(columns="item").to_numpy()
     cells: Trace = {

@@ -16,6 +16,7 @@ from dashboard.charts.policy_charts import (
     exposure_in_bounds,
     heat_map,
     lottery,
+    lottery_room,
     sampled_histogram,
 )
 from dashboard.escaping import markdown
@@ -23,7 +24,7 @@ from dashboard.session.choices import choices, choose, follow
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
-from dashboard.widgets.elements import chart, csv_bytes, explain_errors, show_table, tabs
+from dashboard.widgets.elements import chart, csv_bytes, explain_errors, show_table, tabs, wide
 from dashboard.widgets.sidebar import delta_scale
 from spofr_core.evaluation import AuditResult
 from spofr_core.fairness import Fairness, Unit, format_delta
@@ -200,14 +201,15 @@ def _other_delta(source: Loaded) -> float | None:
 
 def _lotteries(source: Loaded, compared: list[tuple[str, Policy]]) -> None:
     for place, (title, policy) in enumerate(compared):
-        chart(
-            lottery(policy, source.data.group_names),
-            f"The lottery at {title}",
-            f"Each ranking of the lottery as a column of items, with its probability: {_spoken(policy)}.",
-            table=policy.to_frame,
-            name=f"lottery-{place}",
-            note=lottery_cut(policy),
-        )
+        with wide(f"lottery-{place}", lottery_room(policy)):
+            chart(
+                lottery(policy, source.data.group_names),
+                f"The lottery at {title}",
+                f"Each ranking of the lottery as a column of items, with its probability: {_spoken(policy)}.",
+                table=policy.to_frame,
+                name=f"lottery-{place}",
+                note=lottery_cut(policy),
+            )
         if place:
             st.caption(f"At {title} it {kept_sentence(policy)}.")
 

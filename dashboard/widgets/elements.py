@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.charts.drawing import CONFIG, Drawing
 from dashboard.escaping import markdown
@@ -59,6 +60,12 @@ def chart(
     if numbers.open:
         with numbers:
             show_table(table(), f"Numbers of: {title}")
+
+
+def wide(name: str, pixels: int) -> DeltaGenerator:
+    """A place for a chart that cannot be read below this width: on a narrower screen it is scrolled sideways."""
+    st.html(f"<style>.st-key-wide-{name} [data-testid=stFullScreenFrame] {{ min-width: {pixels}px }}</style>")
+    return st.container(key=f"wide-{name}")
 
 
 def opening(page: str) -> bool:

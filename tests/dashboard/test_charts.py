@@ -18,13 +18,15 @@ from dashboard.charts.policy_charts import (
     exposure_in_bounds,
     heat_map,
     lottery,
+    lottery_room,
     sampled_histogram,
 )
 from dashboard.charts.share_chart import is_thinned
 from dashboard.views.policy_page import lottery_cut
+from spofr_core.data import read_dataset
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
-from spofr_core.policy import fair_policy
+from spofr_core.policy import fair_policies, fair_policy
 from spofr_core.reporting import MOST_STEPS, group_styles
 from spofr_core.reporting.policy_frames import corner, position_frame, sampled_frame
 from tests.evaluation.lists import dataset, random_dataset
@@ -204,6 +206,25 @@ def test_a_long_lottery_is_cut_to_what_can_be_read():
     assert sum(len(trace.x) for trace in fig.data) == MOST_POSITIONS * (1 + MOST_RANKINGS)
     assert len(fig.layout.annotations) == 1 + MOST_RANKINGS
     assert "the top 25 of 480 positions and the 8 most probable of" in lottery_cut(long)
+
+
+def test_long_names_are_told_apart_in_the_legend_of_the_lottery():
+    names = ("the northern towns, harbour and all islands", "the northern towns, harbour and the mainland")
+    long = fair_policy([0.9, 0.5], list(names), Fairness(delta=0.1))
+    first, second = (trace.name for trace in lottery(long, names).checked().data)
+    assert first.endswith("islands")
+    assert second.endswith("mainland")
+
+
+@pytest.mark.parametrize(("first", "letters"), [("Item 0", len("ranking 2")), ("an item whose name is cut", 14)])
+def test_the_lottery_asks_for_the_width_of_its_longest_words(first, letters):
+    # 7 pixels a letter and 22 for its mark; 0.15 columns are free at the left, the sort with its scores takes 1.3, the
+    # first ranking 1, the second 0.95; 40 pixels for numbers, 22 for the title of the axis, 8 at the edge.
+    rows = [f"q,{first},a,0.9", "q,Item 1,a,0.8", "q,Item 2,a,0.7", "q,Item 3,b,0.2", "q,Item 4,b,0.1"]
+    data = read_dataset("\n".join(["query_id,item_id,group,score", *rows]).encode())
+    named = fair_policies(data, Fairness(delta=0.01))[0]
+    assert len(named.probabilities) == 2
+    assert lottery_room(named) == round(3.4 * (22 + 7 * letters)) + 40 + 22 + 8
 
 
 def test_the_heat_map_is_the_matrix_in_the_order_of_the_scores(policy):
