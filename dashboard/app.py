@@ -29,6 +29,15 @@ def main() -> None:
     opened = opening(page.url_path)
     controls()
     page.run()
+    if opened:
+        # On a narrow screen the menu lies over the page. Streamlit takes it away from telephones only, not from a
+        # narrow window or a page that is zoomed in. Named after the page, for what stays the same is not run again.
+        st.html(
+            f"<script>/* {page.url_path} */ if (innerWidth < 768) document.querySelector("
+            "'[data-testid=stSidebar][data-collapsed=false] [data-testid=stSidebarCollapseButton] button')?.click()"
+            "</script>",
+            unsafe_allow_javascript=True,
+        )
     if said or opened:
         write_address()
     else:
