@@ -102,7 +102,7 @@ def spofr_alone(page: Page, *, deltas: str, steps: int) -> None:
     settled(page)
     fill(page, "deltas", deltas)
     page.get_by_text("Training settings").click()
-    fill(page, "Steps at most", str(steps))
+    fill(page, "Steps at most, per stage", str(steps))
 
 
 def tray(page: Page):
@@ -119,9 +119,9 @@ def test_a_model_is_trained_to_the_end_and_found_on_every_page(chromium, page, s
     no_error(page)
 
     page.get_by_role("link", name="See its models").click()
-    expect(page.locator("h1")).to_contain_text("SPOFR has the highest DCG", timeout=PATIENCE)
+    expect(page.locator("h1")).to_contain_text("SPOFR is the only method in these runs", timeout=PATIENCE)
     settled(page)
-    mark = page.locator(".st-key-chart-Every-trained-model .scatterlayer .point").last
+    mark = page.locator(".st-key-chart-DCG-against-violation .scatterlayer .point").last
     mark.click(force=True)
     page.wait_for_url(re.compile(r"[?&]model=[0-9a-f]{16}"), timeout=PATIENCE)
     expect(page.get_by_text("without training again")).to_be_visible(timeout=PATIENCE)
@@ -178,7 +178,7 @@ def test_two_visitors_train_on_their_own_files_and_see_no_others(chromium, page,
             uploaded(who, site.address, name, seed)
             go(who, "Train")
             expect(who.get_by_text(f"On {name}.csv")).to_be_visible()
-            spofr_alone(who, deltas="0.05", steps=20)
+            spofr_alone(who, deltas="5%", steps=20)
             who.get_by_role("button", name="Start", exact=True).click()
         for (name, who), absent in zip(visitors.items(), reversed(visitors), strict=True):
             expect(tray(who).get_by_text("done, 1 of 1 runs done")).to_be_visible(timeout=JOB)

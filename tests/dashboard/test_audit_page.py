@@ -35,7 +35,7 @@ def test_the_first_chart_is_exposure_by_group_with_its_intervals():
     for name, group in summary["groups"].items():
         assert any(name in text and number(group["exposure_mean"]) in text for text in said)
     drawn = [trace["x"] for trace in first["data"] if trace["type"] == "scatter"]
-    assert drawn == [list(group["exposure_ci"]) for group in summary["groups"].values()]
+    assert drawn == [[100 * end for end in group["relative_ci"]] for group in summary["groups"].values()]
 
 
 def test_where_delta_forbids_nothing_one_that_does_is_a_click_away():

@@ -205,6 +205,7 @@ def test_grid_figure_greys_what_is_dominated_and_carries_run_names():
             "run": ["a", "b"],
             "method": ["spofr", "spofr"],
             "delta": [0.1, 0.2],
+            "unit": ["absolute", "absolute"],
             "penalty": [None, None],
             "seed": [0, 0],
             "violation_mean": [0.1, 0.2],
@@ -219,7 +220,7 @@ def test_grid_figure_greys_what_is_dominated_and_carries_run_names():
 
 
 def test_grid_figure_names_a_method_whose_models_are_all_dominated():
-    shared = {"delta": 0.1, "penalty": None, "seed": 0, "ideal_dcg": 2.0}
+    shared = {"delta": 0.1, "unit": "absolute", "penalty": None, "seed": 0, "ideal_dcg": 2.0}
     points = pd.DataFrame(
         [
             {"run": "a", "method": "spofr", "violation_mean": 0.1, "dcg": 1.0, "dominated": False, **shared},
@@ -227,7 +228,7 @@ def test_grid_figure_names_a_method_whose_models_are_all_dominated():
         ]
     )
     named = [t.name for t in draw.grid_figure(points).data if t.showlegend is not False]
-    assert named == ["SPOFR", "predict, then optimise", "grey: dominated", "ideal DCG"]
+    assert named == ["SPOFR", "predict, then optimise", "muted: dominated", "ideal DCG"]
 
 
 def test_more_than_four_curves_are_drawn_without_bands():

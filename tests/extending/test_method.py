@@ -22,7 +22,7 @@ def test_the_shell_trains_and_audits_it(shell):
     for method in ("backwards", "unfair"):
         arguments = ["train", "--sample", "bakeries", "--method", method, "--delta", "0.05", "--out", method]
         words = shell("sample method", *arguments, *SHORT)
-        dcg[method] = float(re.search(r"; DCG ([\d.]+)\.", words)[1])
+        dcg[method] = float(re.search(r" DCG ([\d.]+)\.\n", words)[1])
     summary = json.loads(shell("sample method", "audit", "--model", "backwards", "--json", "-"))
     assert summary["utility"]["dcg"] == pytest.approx(dcg["backwards"], abs=1e-4)
     assert dcg["backwards"] < dcg["unfair"]
