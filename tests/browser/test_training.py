@@ -124,20 +124,20 @@ def test_a_model_is_trained_to_the_end_and_found_on_every_page(chromium, page, s
     mark = page.locator(".st-key-chart-DCG-against-violation .scatterlayer .point").last
     mark.click(force=True)
     page.wait_for_url(re.compile(r"[?&]model=[0-9a-f]{16}"), timeout=PATIENCE)
-    expect(page.get_by_text("without training again")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("without training again").first).to_be_visible(timeout=PATIENCE)
     settled(page)
     no_error(page)
     link = page.url
 
     go(page, "Audit")
-    expect(page.get_by_test_id("stSidebar").get_by_text("Scores of SPOFR, delta 0.05")).to_be_visible()
-    expect(page.locator("h1").first).to_contain_text("of 40 queries")
+    expect(page.get_by_test_id("stSidebar").get_by_text("SPOFR, delta 0.05, seed 0")).to_be_visible()
+    expect(page.locator("h1").first).to_contain_text("ll 40 queries stay within")
 
     other = chromium.new_context(viewport={"width": 1440, "height": 1000})
     try:
         visitor = opened(other.new_page(), link)
-        expect(visitor.get_by_text("without training again")).to_be_visible(timeout=PATIENCE)
-        expect(visitor.get_by_test_id("stSidebar").get_by_text("Scores of SPOFR, delta 0.05")).to_be_visible()
+        expect(visitor.get_by_text("without training again").first).to_be_visible(timeout=PATIENCE)
+        expect(visitor.get_by_test_id("stSidebar").get_by_text("SPOFR, delta 0.05, seed 0")).to_be_visible()
         expect(tray(visitor)).to_have_count(0)
     finally:
         other.close()
