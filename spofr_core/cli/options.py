@@ -186,7 +186,28 @@ class FairnessOptions:
         return NOTIONS[self.notion].needs_merits
 
     def of_model(self, trained: Fairness) -> Fairness:
-        """What a model was trained for, with another delta if one is given."""
+        """What a model was trained for, with another delta if one is given.
+
+        Raises
+        ------
+        ConfigError
+            When another notion, other merits or another exposure model are asked for.
+        """
+        had = {
+            "notion": trained.notion,
+            "merit": None,
+            "power": trained.position_bias.power,
+            "shift": trained.position_bias.shift,
+            "exposure_cutoff": trained.position_bias.cutoff,
+        }
+        for field in dataclasses.fields(self):
+            given = getattr(self, field.name)
+            if field.name in had and given not in (field.default, had[field.name]):
+                option = f"--{field.name.replace('_', '-')}"
+                raise ConfigError(
+                    f"{option} is {given!r}, but a model is asked about what it was trained for; leave {option} out, "
+                    "or train a model with it."
+                )
         return trained if self.delta is None else trained.with_delta(*parse_delta(self.delta, "--delta"))
 
     @property

@@ -123,6 +123,13 @@ def test_a_model_has_one_set_of_policies_wherever_it_is_used(store, tmp_path):
     np.testing.assert_array_equal(with_estimates(model.estimator, data).score, model.estimator.estimates(data))
 
 
+@pytest.mark.parametrize(("command", "option", "value"), [("audit", "--notion", "gap"), ("repair", "--shift", "0")])
+def test_a_model_is_asked_about_what_it_was_trained_for(store, tmp_path, command, option, value):
+    out = ["--out", tmp_path / "policies.parquet"] if command == "repair" else []
+    with pytest.raises(ConfigError, match=f"leave {option} out, or train a model with it"):
+        run(command, "--model", store, option, value, *out)
+
+
 def test_a_model_is_found_by_store_run_folder_model_folder_and_name(store, own_home):
     record = RunStore(store, create=False).records()[0]
     folder = RunStore(store, create=False).folder(record.run)

@@ -99,12 +99,13 @@ def _columns(groups: Groups | None) -> list[str]:
 
 
 class Hiring(Sample):
-    """The market, with the score of its unfair ranker."""
+    """The market, with the score of its ranker."""
 
     name = "hiring"
     title = "Hiring searches (synthetic)"
     about = (
-        "Job searches with 12 to 30 candidates each, ranked by a made-up model that is not fair. Nobody in it is real."
+        "Job searches with 12 to 30 candidates each, ranked by a made-up model that places women lower. "
+        "Nobody in it is real."
     )
     groupings: ClassVar[Mapping[str, str]] = {
         "gender": "Gender",
