@@ -79,7 +79,7 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     )
     apart = "<br>" if lines == 2 else "  "
     return figure(
-        [drawn, *(_interval(bar, middle, right) for bar, middle in zip(shown, middles, strict=True) if bar.ci)],
+        [drawn, *(_interval(bar, bar.ci, middle, right) for bar, middle in zip(shown, middles, strict=True) if bar.ci)],
         height=30 + TICKS + TITLE + row * len(shown),
         top=30,
         left=EDGE,
@@ -93,18 +93,17 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     )
 
 
-def _interval(bar: ExposureBar, at: float, right: float) -> Trace:
+def _interval(bar: ExposureBar, ci: tuple[float, float], at: float, right: float) -> Trace:
     """The interval of a group's mean: the bar's own colour, which is softer under it."""
-    assert bar.ci is not None
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "x": [min(100 * end, right) for end in bar.ci],
+        "x": [min(100 * end, right) for end in ci],
         "y": [at, at],
         "line": {"color": bar.row.style.colour, "width": 3},
         "marker": {"symbol": "line-ns", "size": 11, "line": {"width": 3, "color": bar.row.style.colour}},
         "opacity": SOFT if bar.small else 1,
-        "hovertemplate": f"{plot(bar.row.group)}: 95 % CI {interval(list(bar.ci), 'share')} of the mean<extra></extra>",
+        "hovertemplate": f"{plot(bar.row.group)}: 95 % CI {interval(list(ci), 'share')} of the mean<extra></extra>",
     }
 
 
