@@ -9,7 +9,7 @@ from spofr_core.lazy import lazy_names
 if TYPE_CHECKING:
     from spofr_core.data import RankingDataset, load_sample, read_dataset, simulate_clicks
     from spofr_core.errors import ConfigError, DataError, InfeasibleFairness, SpofrError
-    from spofr_core.evaluation import AuditResult, Measurement, Repair, audit, audit_folder, repair
+    from spofr_core.evaluation import AuditResult, Measured, Measurement, Repair, audit, audit_folder, measure, repair
     from spofr_core.fairness import Discount, Fairness, PositionBias, group_merits
     from spofr_core.learning import DELTR, FULTR, SPOFR, PredictThenOptimize, Unfair, Uniform, load_model
     from spofr_core.policy import Policies, Policy, decompose, fair_policies, fair_policy, verify
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HOME = {
     "data": ("RankingDataset", "load_sample", "read_dataset", "simulate_clicks"),
     "errors": ("ConfigError", "DataError", "InfeasibleFairness", "SpofrError"),
-    "evaluation": ("AuditResult", "Measurement", "Repair", "audit", "audit_folder", "repair"),
+    "evaluation": ("AuditResult", "Measured", "Measurement", "Repair", "audit", "audit_folder", "measure", "repair"),
     "fairness": ("Discount", "Fairness", "PositionBias", "group_merits"),
     "learning": ("DELTR", "FULTR", "SPOFR", "PredictThenOptimize", "Unfair", "Uniform", "load_model"),
     "policy": ("Policies", "Policy", "decompose", "fair_policies", "fair_policy", "verify"),
@@ -33,6 +33,7 @@ __all__ = [
     "Discount",
     "Fairness",
     "InfeasibleFairness",
+    "Measured",
     "Measurement",
     "Policies",
     "Policy",
@@ -51,6 +52,7 @@ __all__ = [
     "group_merits",
     "load_model",
     "load_sample",
+    "measure",
     "read_dataset",
     "repair",
     "simulate_clicks",

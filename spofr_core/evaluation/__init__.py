@@ -8,6 +8,7 @@ from spofr_core.evaluation.fronts import best_at_violation, grid_search, lead_at
 from spofr_core.evaluation.guarantees import GUARANTEE_DELTAS, LEVELS, guarantees, run_shares
 from spofr_core.evaluation.intervals import bootstrap_mean, wilson
 from spofr_core.evaluation.measurement import Measurement, measure_exposure
+from spofr_core.evaluation.measuring.named_measures import Measured, measure
 from spofr_core.evaluation.query_table import JudgedTable, QueryTable
 from spofr_core.evaluation.repair import Repair, repair, repair_table
 from spofr_core.evaluation.seeds import over_seeds, paired_difference, sign_of
@@ -34,6 +35,7 @@ __all__ = [
     "AuditedModel",
     "JudgedTable",
     "Map",
+    "Measured",
     "Measurement",
     "QueryTable",
     "Repair",
@@ -49,6 +51,7 @@ __all__ = [
     "grid_search",
     "guarantees",
     "lead_at_violation",
+    "measure",
     "measure_exposure",
     "method_difference",
     "multi_group",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from spofr_core.evaluation.query_table import FloatArray, JudgedTable
 from spofr_core.evaluation.summary import SmallGroups, summarise
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
+from spofr_core.measures import Measure
 from spofr_core.policy import RankingPolicies
 
 
@@ -143,6 +145,7 @@ def audit(
     cutoff: int = 10,
     seed: int = 0,
     small: SmallGroups | None = None,
+    measures: Sequence[str | Measure] = (),
 ) -> AuditResult:
     """Audit the ranking that the scores imply, or given policies.
 
@@ -164,6 +167,8 @@ def audit(
         Of the bootstrap intervals.
     small : SmallGroups, optional
         Which groups are too small for the headline; fewer than 30 items or 10 lists where nothing is said.
+    measures : sequence of str or Measure
+        Measures by their names, such as "NDKL" or "Skew@10", besides those that every audit has; see `measure`.
 
     Raises
     ------
@@ -177,6 +182,6 @@ def audit(
     >>> {name: result.summary["queries"][name] for name in ("total", "fair")}
     {'total': 100, 'fair': 68}
     """
-    how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": seed, "small": small}
+    how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": seed, "small": small, "measures": measures}
     measurement = measure_exposure(data, fairness, policies=policies, **how)
     return measurement.judge(fairness)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,8 +28,8 @@ from spofr_core.fairness import (
     largest_delta,
     smallest_delta,
 )
-from spofr_core.measures import MEASURES, Measured
-from spofr_core.policy import RankingPolicies, tied_expectation
+from spofr_core.measures import MEASURES, Measure, RankingView, Target, parse_measures
+from spofr_core.policy import Lotteries, RankingPolicies, sorted_lotteries, tied_expectation
 
 if TYPE_CHECKING:
     from spofr_core.evaluation.audit import AuditResult
@@ -156,6 +156,7 @@ def measure_exposure(
     cutoff: int = 10,
     seed: int = 0,
     small: SmallGroups | None = None,
+    measures: Sequence[str | Measure] = (),
 ) -> Measurement:
     """Measure the ranking that the scores imply, or given policies.
 
@@ -165,7 +166,7 @@ def measure_exposure(
         With a score (or rank) column, unless `policies` are given.
     fairness : Fairness
         Its notion, merits and exposure model. Its delta plays no part, and is not kept.
-    policies, discount, cutoff, seed, small
+    policies, discount, cutoff, seed, small, measures
         As for `audit`.
     """
     if not isinstance(data, RankingDataset):
@@ -178,7 +179,7 @@ def measure_exposure(
         raise ConfigError(f"cutoff is {cutoff}; give a depth of 1 or more for nDCG.")
     checked_seed(seed)
     discount = discount or Discount()
-    table = measured_table(data, fairness, policies=policies, discount=discount, cutoff=cutoff)
+    table = measured_table(data, fairness, policies=policies, discount=discount, cutoff=cutoff, measures=measures)
     how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": seed, "small": small}
     return measurement_of(table, fairness, excluded=data.excluded, notes=data.notes, **how)
 
@@ -217,27 +218,54 @@ def measured_table(
     policies: RankingPolicies | None = None,
     discount: Discount,
     cutoff: int,
+    measures: Sequence[str | Measure] = (),
 ) -> QueryTable:
     """The per-query arrays of `measure_exposure`, which can be computed part by part and concatenated."""
+    view = ranking_view(data, fairness, policies=policies, discount=discount, cutoff=cutoff)
+    usual = {m.name: m for m in MEASURES.values() if m.in_audit and m.applies(data)}
+    asked = {str(m): m for m in parse_measures(measures)}
+    return QueryTable(
+        query_ids=data.query_ids,
+        group_names=data.group_names,
+        sizes=view.composition.sizes,
+        exposure=view.group_exposure,
+        violation=view.terms.violations(view.group_exposure),
+        smallest_delta=smallest_delta(fairness, view.terms),
+        largest_delta=largest_delta(fairness, view.terms),
+        measures={name: m.values(view).values for name, m in (usual | asked).items()},
+    )
+
+
+def ranking_view(
+    data: RankingDataset,
+    fairness: Fairness,
+    *,
+    policies: RankingPolicies | None = None,
+    discount: Discount,
+    cutoff: int,
+    seed: int = 0,
+    target: Target = "list",
+    protected: str | None = None,
+) -> RankingView:
+    """The rankings that the scores imply, or given policies, as measures see them."""
     composition = Composition.of(data.groups, data.offsets, data.group_names)
-    measured = Measured(
+
+    def draw(kinds: NDArray[np.int64]) -> Lotteries:
+        if policies is not None:
+            return policies.lotteries(kinds)
+        return sorted_lotteries(np.asarray(data.score), data.offsets, kinds, seed=seed)
+
+    return RankingView(
         data=data,
         composition=composition,
         position_bias=fairness.position_bias,
         discount=discount,
         cutoff=cutoff,
+        terms=fairness.terms(composition),
         expectations=lambda vectors: _expectations(data, policies, vectors),
-    )
-    terms = fairness.terms(composition)
-    return QueryTable(
-        query_ids=data.query_ids,
-        group_names=data.group_names,
-        sizes=composition.sizes,
-        exposure=measured.group_exposure,
-        violation=terms.violations(measured.group_exposure),
-        smallest_delta=smallest_delta(fairness, terms),
-        largest_delta=largest_delta(fairness, terms),
-        measures={m.name: m.values(measured) for m in MEASURES.values() if m.applies(data)},
+        draw=draw,
+        target=target,
+        protected=protected,
     )
 
 

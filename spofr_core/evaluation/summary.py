@@ -43,7 +43,7 @@ from spofr_core.data.ids import plain
 from spofr_core.evaluation.intervals import CONFIDENCE, RatiosOfSums, bootstrap_mean, quantile_interval, wilson
 from spofr_core.evaluation.query_table import BoolArray, FloatArray, JudgedTable, QueryTable
 from spofr_core.fairness import Fairness
-from spofr_core.measures import MEASURES
+from spofr_core.measures import parse_measure
 
 SCHEMA = 2
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -284,7 +284,7 @@ def _measures(table: QueryTable, cutoff: int, seed: int) -> dict[str, dict[str, 
     """Of each measure: what it is, its mean over the queries where it is defined, and how many those are."""
     found = {}
     for name, values in table.measures.items():
-        measure, defined = MEASURES[name], _defined(values)
+        measure, defined = parse_measure(name), _defined(values)
         found[name] = {
             "label": measure.title(cutoff),
             "unit": measure.unit,

@@ -1,6 +1,7 @@
 """The fair-ranking programme, its solvers, and the policies that they return."""
 
 from spofr_core.policy.decomposition import Decomposition, decompose
+from spofr_core.policy.lotteries import Lotteries, sorted_lotteries
 from spofr_core.policy.optimal import fair_policies, fair_policy
 from spofr_core.policy.plain_sort import SortedPolicies, tied_expectation
 from spofr_core.policy.policies import Policies
@@ -22,6 +23,7 @@ __all__ = [
     "SOLVERS",
     "Decomposition",
     "LinearConstraint",
+    "Lotteries",
     "OnInfeasible",
     "Policies",
     "Policy",
@@ -46,6 +48,7 @@ __all__ = [
     "read_table",
     "sampled_violations",
     "solve_weights",
+    "sorted_lotteries",
     "tied_expectation",
     "utility_curve",
     "verify",

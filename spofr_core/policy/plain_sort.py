@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spofr_core.errors import DataError
 from spofr_core.policy.compiled_threads import threads_for
+from spofr_core.policy.lotteries import Lotteries, sorted_lotteries
 
 FloatArray = NDArray[np.float64]
 
@@ -68,6 +69,10 @@ class SortedPolicies:
     def expectation(self, vector: FloatArray) -> FloatArray:
         """(N,): expected vector[position] of every item, exactly."""
         return tied_expectation(self.scores, self.offsets, vector)
+
+    def lotteries(self, kinds: NDArray[np.int64]) -> Lotteries:
+        """The orders of the ties, each as likely as the others."""
+        return sorted_lotteries(self.scores, self.offsets, kinds)
 
 
 SHORT = 48

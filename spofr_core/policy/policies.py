@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from spofr_core.data.rows import list_sums
 from spofr_core.policy.expectation import expectation
+from spofr_core.policy.lotteries import Lotteries, lotteries_of
 from spofr_core.policy.policy import Policy
 from spofr_core.policy.programme import FloatArray, PreparedLists
 from spofr_core.policy.solvers.solver import Solution
@@ -98,6 +99,11 @@ class Policies:
         s = self.solution
         values = np.require(vector, np.float64, ["C", "W"])
         return expectation(s.rankings, s.probabilities, s.counts, self.lists.offsets, values)
+
+    def lotteries(self, kinds: npt.NDArray[np.int64]) -> Lotteries:
+        """The rankings with their probabilities, as they are: kinds make no difference to them."""
+        s = self.solution
+        return lotteries_of(s.rankings, s.probabilities, s.counts, self.lists.offsets)
 
     @cached_property
     def exposure(self) -> FloatArray:

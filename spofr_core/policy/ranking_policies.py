@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from spofr_core.policy.lotteries import Lotteries
+
 
 class RankingPolicies(Protocol):
     """One lottery over rankings per list: `Policies` of the programme, `SortedPolicies`, or a method's own."""
@@ -17,4 +19,8 @@ class RankingPolicies(Protocol):
 
     def expectation(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """(N,): expected vector[position] of every item, for any vector over positions."""
+        ...
+
+    def lotteries(self, kinds: NDArray[np.int64]) -> Lotteries:
+        """Whole rankings with their weights, for what is no expectation over positions; items of a kind are alike."""
         ...

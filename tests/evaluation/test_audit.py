@@ -14,7 +14,7 @@ from spofr_core.data import RankingDataset, load_hiring
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation import SmallGroups, audit, repair
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.measures.pairwise import pairwise_disparity
+from spofr_core.measures.exposure.pairwise import pairwise_disparity
 from spofr_core.policy import Policies
 from tests.evaluation.lists import dataset, random_dataset
 

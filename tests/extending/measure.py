@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from spofr_core.measures import MEASURES, Measure, Measured
+from spofr_core.measures import MEASURES, Measure, RankingView
 
 
-def least_exposure(measured: Measured) -> np.ndarray:
+def least_exposure(view: RankingView) -> np.ndarray:
     """The least exposure that any item of each list expects."""
-    return np.minimum.reduceat(measured.item_exposure, measured.data.offsets[:-1])
+    return np.minimum.reduceat(view.item_exposure, view.data.offsets[:-1])
 
 
 MEASURES.register(

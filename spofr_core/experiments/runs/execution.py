@@ -23,7 +23,7 @@ from spofr_core.fairness import NOTIONS, Discount, Fairness, Unit, group_merits
 from spofr_core.files import read_json
 from spofr_core.learning import Callback, Estimator, Progress, make_estimator
 from spofr_core.learning.model_files import versions
-from spofr_core.measures.dcg import ideal_dcg
+from spofr_core.measures.utility.dcg import ideal_dcg
 
 REPORT_DELTA: dict[Unit, float] = {"absolute": 0.05, "share": 0.1}
 """delta that the report of a fit judges validation by where the run asks for none; no result depends on it."""

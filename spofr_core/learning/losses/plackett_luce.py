@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from spofr_core.errors import DataError
 from spofr_core.policy.compiled_threads import threads_for
+from spofr_core.policy.lotteries import MOST_ORDERS, Lotteries
 from spofr_core.splitmix import GOLDEN, splitmix64
 
 FloatArray = NDArray[np.float64]
@@ -64,6 +65,20 @@ class PlackettLucePolicies:
         rows = slice(int(self.offsets[query]), int(self.offsets[query + 1]))
         gumbel = np.random.default_rng(seed).gumbel(size=(count, rows.stop - rows.start))
         return np.argsort(-(self.scores[rows] + gumbel), axis=1)
+
+    def lotteries(self, kinds: IntArray) -> Lotteries:
+        """As many drawn rankings of each list as ties would get, whatever their kinds."""
+        lengths, queries = np.diff(self.offsets), len(self)
+        drawn = np.repeat(lengths, MOST_ORDERS)
+        starts = np.concatenate([[0], np.cumsum(drawn)])
+        rows = np.empty(starts[-1], dtype=np.int32)
+        scores, offsets = (
+            np.require(array, kind, ["C", "W"]) for array, kind in ((self.scores, np.float64), (self.offsets, np.int64))
+        )
+        _sampled_rankings(scores, offsets, MOST_ORDERS, np.uint64(self.seed), rows)
+        first = np.arange(queries + 1) * MOST_ORDERS
+        weights = np.full(queries * MOST_ORDERS, 1.0 / MOST_ORDERS)
+        return Lotteries(rows, starts, first, weights, np.ones(queries, dtype=bool))
 
     def _moments(self, vector: FloatArray) -> tuple[FloatArray, FloatArray]:
         longest = int(np.diff(self.offsets).max(initial=0))
@@ -134,6 +149,19 @@ def _moments_of_list(
         for j in range(n):
             mean[start + order[j]] += vector[j] / samples
             square[start + order[j]] += vector[j] ** 2 / samples
+
+
+@njit(parallel=True, cache=True)
+def _sampled_rankings(scores: Any, offsets: Any, samples: Any, seed: Any, rows: Any) -> None:  # pragma: no cover
+    """`samples` rankings of each list, one after the other, as flat rows."""
+    for q in prange(len(offsets) - 1):
+        start, n = offsets[q], offsets[q + 1] - offsets[q]
+        power, decay, key, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
+        _powers(scores, start, n, power, decay)
+        for s in range(samples):
+            _draw(decay, key, order, n, _stream(seed, q, s))
+            for j in range(n):
+                rows[samples * start + s * n + j] = start + order[j]
 
 
 @njit(parallel=True, cache=True)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from spofr_core.data.rows import list_sums
 from spofr_core.fairness import Discount
-from spofr_core.measures import MEASURES, Measure, Measured
+from spofr_core.measures import MEASURES, Measure, RankingView
 from spofr_core.policy import tied_expectation
 
 FloatArray = NDArray[np.float64]
@@ -24,8 +24,10 @@ def ideal_dcg(relevance: FloatArray, offsets: NDArray[np.int64], discount: Disco
     return expected_dcg(relevance, tied_expectation(relevance, offsets, vector), offsets)
 
 
-def _per_query(measured: Measured) -> FloatArray:
-    return expected_dcg(np.asarray(measured.data.relevance), measured.item_discount, measured.data.offsets)
+def dcg(view: RankingView, *, k: int | None) -> FloatArray:
+    """DCG of the first k positions, of all without a depth."""
+    worth = view.expectation(view.discount_at(k).vector(view.longest))
+    return expected_dcg(view.relevance, worth, view.data.offsets)
 
 
 MEASURES.register(
@@ -33,8 +35,12 @@ MEASURES.register(
         name="dcg",
         label="DCG",
         better="higher",
+        limits=(0.0, np.inf),
         needs=("relevance",),
+        depth=None,
         description="Expected discounted cumulative gain, with linear gains: the worth of positions times relevance.",
-        per_query=_per_query,
+        formula="sum over items of relevance * w[position], w_j = 1/log2(1 + j)",
+        source="Järvelin, Kekäläinen 2002",
+        per_query=dcg,
     )
 )

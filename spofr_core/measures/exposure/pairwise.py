@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spofr_core.measures import MEASURES, Measure, Measured
-from spofr_core.measures.dcg import FloatArray
+from spofr_core.measures import MEASURES, Measure, RankingView, Values
+from spofr_core.measures.measure import FloatArray
+from spofr_core.measures.ranking_view import ONE_GROUP
 
 
 def pairwise_disparity(exposure: FloatArray) -> FloatArray:
@@ -20,9 +21,9 @@ def pairwise_disparity(exposure: FloatArray) -> FloatArray:
     return total
 
 
-def _per_query(measured: Measured) -> FloatArray:
-    disparity = pairwise_disparity(measured.group_exposure)
-    return np.where(measured.composition.applicable, disparity, np.nan)
+def _per_query(view: RankingView) -> Values:
+    disparity = pairwise_disparity(view.group_exposure)
+    return Values(np.where(view.one_group, np.nan, disparity), {ONE_GROUP: view.one_group})
 
 
 MEASURES.register(
@@ -31,8 +32,12 @@ MEASURES.register(
         label="Pairwise disparity",
         unit="exposure",
         better="lower",
+        ideal=0.0,
+        limits=(0.0, np.inf),
         description="Sum over pairs of groups of the difference between their mean exposures; queries with a single "
         "group have none.",
+        formula="sum over pairs g < h of |e_g - e_h|",
+        source="Yadav, Du, Joachims 2021",
         per_query=_per_query,
     )
 )

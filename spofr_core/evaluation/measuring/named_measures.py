@@ -1,0 +1,231 @@
+"""`measure`: measures by their names, of rankings and of policies, per query first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from spofr_core.config import checked_seed
+from spofr_core.data import RankingDataset, write_csv
+from spofr_core.errors import ConfigError, DataError
+from spofr_core.evaluation.intervals import bootstrap_mean
+from spofr_core.evaluation.measurement import ranking_view
+from spofr_core.fairness import Discount, Fairness
+from spofr_core.files import write_whole
+from spofr_core.measures import Measure, RankingView, Target, Values, parse_measures
+from spofr_core.policy import RankingPolicies
+
+SCHEMA = 1
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured, one value per query and measure.
+
+    Attributes
+    ----------
+    measures : tuple of Measure
+        In the order in which they were named.
+    found : dict of str to Values
+        What each found, by its text.
+    query_ids : (Q,) array
+    settings : dict
+        Exposure model, discount, notion, target, protected group: plain.
+    notes : tuple of str
+    """
+
+    measures: tuple[Measure, ...]
+    found: dict[str, Values]
+    query_ids: NDArray[Any]
+    group_names: tuple[str, ...]
+    settings: dict[str, Any]
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Number of queries."""
+        return len(self.query_ids)
+
+    @cached_property
+    def values(self) -> dict[str, FloatArray]:
+        """(Q,) values of each measure by its text; NaN where it is undefined."""
+        return {name: found.values for name, found in self.found.items()}
+
+    @cached_property
+    def queries(self) -> pd.DataFrame:
+        """A row per query: its id, and a column per measure."""
+        return pd.DataFrame({"query": self.query_ids, **self.values})
+
+    @cached_property
+    def undefined(self) -> pd.DataFrame:
+        """A row per query and measure that has no value there: query, measure, why."""
+        rows = [
+            pd.DataFrame({"query": self.query_ids[where], "measure": name, "why": reason})
+            for name, found in self.found.items()
+            for reason, where in found.why.items()
+        ]
+        return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=["query", "measure", "why"])
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Plain, JSON-able dict.
+
+        Schema 1: ``queries``; ``settings``; ``measures``: {text: label, unit, better, ideal, limits (null where there
+        is none), description, formula, source, mean, ci (bootstrap over queries, 95 %), n: queries where it is
+        defined, undefined: {reason: queries}, sampling_error: standard error of the mean from drawn ties, overall: of
+        the data as a whole where that is not the mean}; ``notes``.
+        """
+        return {
+            "schema": SCHEMA,
+            "queries": len(self),
+            "settings": self.settings,
+            "measures": {str(m): self._entry(m) for m in self.measures},
+            "notes": list(self.notes),
+        }
+
+    def _entry(self, measure: Measure) -> dict[str, Any]:
+        found = self.found[str(measure)]
+        known = ~np.isnan(found.values)
+        values = found.values[known]
+        interval = bootstrap_mean(values, seed=self.seed)
+        return {
+            "label": measure.title(self.settings["cutoff"]),
+            "unit": measure.unit,
+            "better": measure.better,
+            "ideal": measure.ideal,
+            "limits": [limit if np.isfinite(limit) else None for limit in measure.limits],
+            "description": measure.description,
+            "formula": measure.formula,
+            "source": measure.source,
+            "mean": float(values.mean()) if len(values) else None,
+            "ci": list(interval) if interval else None,
+            "n": len(values),
+            "undefined": {reason: int(np.count_nonzero(where)) for reason, where in found.why.items()},
+            "sampling_error": _sampling_error(found, known),
+            "overall": found.overall,
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The summary as JSON text, also written to `path` if one is given."""
+        text = json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)
+        if path is not None:
+            write_whole(path, (text + "\n").encode("utf-8"))
+        return text
+
+    def to_csv(self, path: str | Path) -> None:
+        """The table `queries` as CSV; cells that a spreadsheet would run as a formula are neutralised."""
+        write_csv(self.queries, path)
+
+
+def measure(
+    data: RankingDataset,
+    measures: Iterable[str | Measure] | str | Measure,
+    *,
+    policies: RankingPolicies | None = None,
+    fairness: Fairness | None = None,
+    target: Target = "list",
+    protected: str | None = None,
+    discount: Discount | None = None,
+    cutoff: int = 10,
+    seed: int = 0,
+) -> Measured:
+    """Measures by their names, of the ranking that the scores imply or of given policies.
+
+    Where scores tie, a measure of whole rankings is its expectation over the orders of the ties: exact where there are
+    few of them, over drawn ones otherwise, with the error told. For policies it is the expectation over their
+    rankings, exactly. Measures of exposure take the exposure that items expect.
+
+    Parameters
+    ----------
+    data : RankingDataset
+        With a score (or rank) column, unless `policies` are given.
+    measures : sequence of str or Measure, or "all"
+        Such as "NDKL", "Skew@10", "AWRF(target=uniform)"; `spofr_core.measures.MEASURES` has them all.
+    policies : Policies, optional
+        Lotteries over rankings for the same lists.
+    fairness : Fairness, optional
+        Its exposure model, and the notion whose violations "max_violation" measures; its delta plays no part.
+    target : {"list", "data", "uniform", "relevant"} or mapping of group to share
+        What shares of groups are compared with, where a measure does not say: those among the list's items, among all
+        items, equal ones, those of the list's relevance, or given ones.
+    protected : str, optional
+        The group that measures of one group (Skew, rND, FA*IR, DTR, DIR) are about, where they do not say. Otherwise
+        the group with the fewest items, which `notes` name.
+    discount, cutoff, seed
+        As for `audit`.
+
+    Raises
+    ------
+    ConfigError
+        For a measure, setting, target or group that there is not.
+    DataError
+        When there is neither a score nor policies, or the policies are of other lists.
+
+    Examples
+    --------
+    >>> from spofr_core import load_sample
+    >>> found = measure(load_sample("hiring").test, ["NDKL", "Skew@10"])
+    >>> list(found.queries.columns)
+    ['query', 'NDKL', 'Skew@10']
+    """
+    if not isinstance(data, RankingDataset):
+        raise DataError(
+            f"'data' must be a RankingDataset, got {type(data).__name__}; read_dataset(...) makes one from a file or "
+            "a DataFrame."
+        )
+    chosen = parse_measures(measures)
+    if not chosen:
+        raise ConfigError("Name a measure, such as 'NDKL' or 'Skew@10', or 'all'.")
+    asked = Fairness(delta=0.0) if fairness is None else fairness
+    Fairness.require(asked)
+    how: dict[str, Any] = {"discount": discount or Discount(), "cutoff": cutoff, "seed": checked_seed(seed)}
+    view = ranking_view(data, asked, policies=policies, target=target, protected=protected, **how)
+    found = {str(m): m.values(view) for m in chosen}
+    settings = {
+        "position_bias": asked.position_bias.label,
+        "discount": how["discount"].label,
+        "cutoff": cutoff,
+        "notion": asked.notion,
+        "unit": asked.unit,
+        "target": dict(target) if isinstance(target, Mapping) else target,
+        "protected": data.group_names[view.group_code()] if any("group" in m.parameters for m in chosen) else None,
+    }
+    notes = (*data.notes, *_notes(view, chosen, found, protected))
+    return Measured(tuple(chosen), found, data.query_ids, data.group_names, settings, seed, notes)
+
+
+def _notes(
+    view: RankingView, chosen: Sequence[Measure], found: Mapping[str, Values], protected: str | None
+) -> list[str]:
+    notes = []
+    unnamed = [m.name for m in chosen if "group" in m.parameters and "group" not in m.settings]
+    if unnamed and protected is None:
+        notes.append(
+            f"{', '.join(dict.fromkeys(unnamed))}: of group {view.data.group_names[view.group_code()]!r}, the one with "
+            "the fewest items; protected='...' names another."
+        )
+    drawn = [values.error for values in found.values() if values.error is not None]
+    if drawn:
+        lists = int(view.lotteries.sampled.sum()) if "lotteries" in view.__dict__ else 0
+        lists = max(lists, int(view.relevant_lotteries.sampled.sum()) if "relevant_lotteries" in view.__dict__ else 0)
+        notes.append(
+            f"In {lists:,} of {len(view.data):,} lists measures of whole rankings are means over drawn rankings; the "
+            "error of each mean that comes from drawing is told beside it."
+        )
+    return notes
+
+
+def _sampling_error(found: Values, known: NDArray[np.bool_]) -> float | None:
+    """Standard error of the mean over queries that comes from drawing orders of ties: queries draw independently."""
+    if found.error is None or not known.any():
+        return None
+    return float(np.sqrt(np.sum(found.error[known] ** 2)) / np.count_nonzero(known))

@@ -1,0 +1,1 @@
+"""Measures of the exposure that items and groups expect."""

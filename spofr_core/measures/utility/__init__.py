@@ -1,0 +1,1 @@
+"""Measures of how useful the order is: they need relevance."""
