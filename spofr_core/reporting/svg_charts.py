@@ -55,17 +55,17 @@ def exposure_chart(bars: Sequence[ExposureBar]) -> str:
         y = top + row * place + row / 2
         parts += _named(bar.row, y)
         if bar.relative is None:
-            parts.append(_text(left + 6, y + 4, bar.difference, css="quiet"))
+            parts.append(svg_text(left + 6, y + 4, bar.difference, css="quiet"))
             continue
         end = x(bar.relative)
-        parts.append(_rect(left, y - 9, max(end - left, 1), 18, f'fill="{bar.row.style.colour}"{_pale(bar)}'))
+        parts.append(svg_rect(left, y - 9, max(end - left, 1), 18, f'fill="{bar.row.style.colour}"{_pale(bar)}'))
         said = f"only {bar.size}" if bar.small else bar.difference
-        parts.append(_text(max(end, x(1.0)) + 8, y + 4, f"{bar.text} · {said}"))
+        parts.append(svg_text(max(end, x(1.0)) + 8, y + 4, f"{bar.text} · {said}"))
     line = x(1.0)
     parts.append(f'<line class="rule" x1="{line:.1f}" x2="{line:.1f}" y1="{top - 4}" y2="{height - 8}"/>')
-    parts.append(_text(line, 14, "mean of its lists", anchor="middle", css="quiet"))
+    parts.append(svg_text(line, 14, "mean of its lists", anchor="middle", css="quiet"))
     described = "; ".join(f"{name_text(bar.row.group)} {bar.text or '-'}, {bar.difference}" for bar in bars)
-    return _svg(height, f"Mean exposure per item, against the mean of its lists. {described}", parts)
+    return svg_drawing(height, f"Mean exposure per item, against the mean of its lists. {described}", parts)
 
 
 def _pale(bar: ExposureBar) -> str:
@@ -92,10 +92,10 @@ def share_chart(steps: ShareSteps, mark: Mark | None, unit: Unit = "absolute") -
             parts.append(f'<circle class="mark" cx="{at:.1f}" cy="{y(mark.share):.1f}" r="5"/>')
         # Above the plot, where no curve passes.
         middle = min(max(at, left + 60.0), WIDTH - 80.0)
-        parts.append(_text(middle, 12, mark.label, anchor="middle", css="strong"))
-    parts.append(_text((left + WIDTH) / 2, height - 6, "delta", anchor="middle", css="quiet"))
+        parts.append(svg_text(middle, 12, mark.label, anchor="middle", css="strong"))
+    parts.append(svg_text((left + WIDTH) / 2, height - 6, "delta", anchor="middle", css="quiet"))
     held = f"At {mark.label}. " if mark else ""
-    return _svg(height, f"Share of queries that hold delta, against delta. {held}", parts)
+    return svg_drawing(height, f"Share of queries that hold delta, against delta. {held}", parts)
 
 
 def _steps(points: list[tuple[float, float]]) -> str:
@@ -119,9 +119,9 @@ def violation_chart(bins: ViolationBins, delta: float | None, unit: Unit = "abso
     floor = height - bottom
     parts = []
     if delta is not None:
-        parts.append(_rect(x(-delta), top, max(x(delta) - x(-delta), 1), floor - top, 'class="band"'))
+        parts.append(svg_rect(x(-delta), top, max(x(delta) - x(-delta), 1), floor - top, 'class="band"'))
     for tick in ticks(-reach, reach, 6):
-        parts.append(_text(x(tick), floor + 16, violation_text(tick, unit), anchor="middle", css="quiet"))
+        parts.append(svg_text(x(tick), floor + 16, violation_text(tick, unit), anchor="middle", css="quiet"))
     edges = [x(float(edge)) for edge in bins.edges]
     for place, (group, queries) in enumerate(zip(bins.rows, bins.queries.tolist(), strict=True)):
         base = top + row * (place + 1)
@@ -129,13 +129,13 @@ def violation_chart(bins: ViolationBins, delta: float | None, unit: Unit = "abso
         for low, high, count in zip(edges, edges[1:], queries, strict=False):
             if count:
                 tall = (row - 12) * count / tallest
-                parts.append(_rect(low, base - tall, high - low - 0.6, tall, f'fill="{group.style.colour}"'))
+                parts.append(svg_rect(low, base - tall, high - low - 0.6, tall, f'fill="{group.style.colour}"'))
         parts += _named(group, base - 16)
         parts.append(f'<line class="axis" x1="{left}" x2="{WIDTH - 20}" y1="{base}" y2="{base}"/>')
     parts.append(f'<line class="rule" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="{top}" y2="{floor}"/>')
     caption = "below 0: too little exposure; above 0: too much"
-    parts.append(_text((left + WIDTH) / 2, height - 4, caption, anchor="middle", css="quiet"))
-    return _svg(height, "Distribution over queries of each group's signed violation", parts)
+    parts.append(svg_text((left + WIDTH) / 2, height - 4, caption, anchor="middle", css="quiet"))
+    return svg_drawing(height, "Distribution over queries of each group's signed violation", parts)
 
 
 def marker(shape: str, x: float, y: float, colour: str, size: float = _SIZE) -> str:
@@ -175,7 +175,7 @@ def _outline(shape: str) -> list[tuple[float, float]]:
 
 def _named(row: GroupRow, y: float) -> list[str]:
     """Marker and label of a group at the left of its row; pointing at it shows the whole name."""
-    name = _text(MARGIN + 14, y + 4, row.label, title=str(row.group))
+    name = svg_text(MARGIN + 14, y + 4, row.label, title=str(row.group))
     return [marker(row.style.marker, MARGIN, y, row.style.colour), name]
 
 
@@ -183,23 +183,26 @@ def _grid(x: Scale, y: Scale, floor: float, unit: Unit) -> list[str]:
     parts = []
     for tick in ticks(0, 1, 4):
         parts.append(f'<line class="axis" x1="{x.start}" x2="{x.end}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>')
-        parts.append(_text(x.start - 8, y(tick) + 4, f"{100 * tick:.0f} %", anchor="end", css="quiet"))
+        parts.append(svg_text(x.start - 8, y(tick) + 4, f"{100 * tick:.0f} %", anchor="end", css="quiet"))
     for tick in ticks(0, x.high, 6):
-        parts.append(_text(x(tick), floor + 18, violation_text(tick, unit), anchor="middle", css="quiet"))
+        parts.append(svg_text(x(tick), floor + 18, violation_text(tick, unit), anchor="middle", css="quiet"))
     return parts
 
 
-def _rect(x: float, y: float, width: float, height: float, look: str) -> str:
+def svg_rect(x: float, y: float, width: float, height: float, look: str) -> str:
+    """A bar; `look` is its attributes."""
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" {look}/>'
 
 
-def _text(x: float, y: float, text: str, *, anchor: str = "start", css: str = "", title: str = "") -> str:
+def svg_text(x: float, y: float, text: str, *, anchor: str = "start", css: str = "", title: str = "") -> str:
+    """A text, escaped; pointing at it shows `title`."""
     hover = f"<title>{escape(title)}</title>" if title else ""
     kind = f' class="{css}"' if css else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{kind}>{hover}{escape(text)}</text>'
 
 
-def _svg(height: float, described: str, parts: list[str]) -> str:
+def svg_drawing(height: float, described: str, parts: list[str]) -> str:
+    """The whole chart, with the words for those who do not see it."""
     return (
         f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(described, quote=True)}">'
         + "".join(parts)
