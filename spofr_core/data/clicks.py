@@ -11,6 +11,7 @@ from pydantic import Field
 
 from spofr_core.config import StrictModel, checked_seed
 from spofr_core.data.dataset import RankingDataset
+from spofr_core.data.query_attributes import at_queries
 from spofr_core.data.rows import rows_of
 from spofr_core.data.shared_features import SharedFeatures, share
 from spofr_core.errors import ConfigError, DataError
@@ -180,6 +181,7 @@ def simulate_clicks(
         ),
         excluded=data.excluded,
         group_spec=data.group_spec,
+        **at_queries(data.attributes, data.times, queries),
     )
 
 

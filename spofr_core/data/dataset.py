@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from spofr_core.config import checked_seed
 from spofr_core.data.ids import plain
+from spofr_core.data.query_attributes import as_attributes, as_times, at_queries, query_mask
 from spofr_core.data.rows import rows_of
 from spofr_core.data.shared_features import FeaturesField, SharedFeatures
 from spofr_core.errors import DataError
@@ -64,6 +65,10 @@ class RankingDataset:
         How much was left out when the data came in, by reason. A slice keeps it.
     group_spec : GroupSpec, optional
         How the groups were made, with the thresholds and names found: read a test part with it.
+    attributes : mapping of str to array of shape (Q,)
+        What is known of the queries, such as country or device, to slice by: kept as text, "(missing)" where unknown.
+    times : array of shape (Q,), optional
+        When each query was asked, in UTC; NaT where unknown.
     """
 
     query_ids: npt.NDArray[Any]
@@ -81,6 +86,8 @@ class RankingDataset:
     notes: tuple[str, ...] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)
     group_spec: GroupSpec | None = None
+    attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    times: npt.NDArray[np.datetime64] | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -97,6 +104,8 @@ class RankingDataset:
         put(self, "feature_names", self._checked_feature_names())
         put(self, "notes", tuple(self.notes))
         put(self, "excluded", MappingProxyType(dict(self.excluded)))
+        put(self, "attributes", as_attributes(self.attributes, len(self.query_ids)))
+        put(self, "times", as_times(self.times, len(self.query_ids)))
         self._check()
 
     def _checked_feature_names(self) -> tuple[str, ...]:
@@ -267,22 +276,37 @@ class RankingDataset:
     def _rows_between(self, first: int, last: int) -> RankingDataset:
         rows = slice(int(self.offsets[first]), int(self.offsets[last]))
         offsets = self.offsets[first : last + 1] - self.offsets[first]
-        return self.with_rows(self.query_ids[first:last], offsets, rows)
+        return self.with_rows(slice(first, last), offsets, rows)
 
     def _take(self, queries: npt.NDArray[np.int64]) -> RankingDataset:
         rows, offsets = rows_of(self.offsets, queries)
-        return self.with_rows(self.query_ids[queries], offsets, rows)
+        return self.with_rows(queries, offsets, rows)
 
     def with_rows(
         self,
-        query_ids: npt.NDArray[Any],
+        queries: slice | npt.NDArray[np.int64],
         offsets: npt.NDArray[np.int64],
         rows: slice | npt.NDArray[np.int64],
     ) -> RankingDataset:
-        """These rows alone, which belong to these queries in turn."""
+        """These rows alone, which belong to the queries at these positions in turn."""
         arrays = {name: self._stored(name) for name in _PER_ITEM}
         part: dict[str, Any] = {name: None if a is None else a[rows] for name, a in arrays.items()}
-        return self.replace(query_ids=query_ids, offsets=offsets, **part)
+        part |= at_queries(self.attributes, self.times, queries)
+        return self.replace(query_ids=self.query_ids[queries], offsets=offsets, **part)
+
+    def where(self, wanted: Mapping[str, Any] | None = None, **more: Any) -> RankingDataset:
+        """The queries with these attributes: ``where(country="DE")``, ``where({"country": ["DE", "AT"]})``.
+
+        Raises
+        ------
+        DataError
+            For an attribute that the queries do not have, or a value or crossing of values that no query has.
+        """
+        chosen = {**(wanted or {}), **more}
+        mask = query_mask(self.attributes, chosen, len(self))
+        if not mask.any():
+            raise DataError(f"No query has {' and '.join(f'{name} {value!r}' for name, value in chosen.items())}.")
+        return self if mask.all() else self[mask]
 
     def split(self, *, train: float = 0.6, validation: float = 0.2, seed: int = 0) -> Splits:
         """Split by query at random: all items of a query land in the same part.
@@ -371,7 +395,7 @@ class RankingDataset:
     # -- out and back --------------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per item: query_id, item_id, group, then what is known, then the features.
+        """A row per item: query_id, item_id, group, then what is known, then "slice:..." and query_time, then features.
 
         `from_frame` reads it back. A feature whose name is one of the fixed ones is prefixed "feature:".
         """
@@ -400,11 +424,15 @@ class RankingDataset:
                 digest.update(b"" if block is None else _content(block))
         for names in (self.group_names, self.feature_names):
             digest.update(repr(names).encode())
+        known = self.attributes if self.times is None else {**self.attributes, "\x00": self.times}
+        for name, values in known.items():  # nothing at all where nothing is known: stored data keeps its name
+            digest.update(f"attribute {name}:".encode("utf-8", "surrogatepass") + _content(values))
         return digest.hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that the arrays are read-only on the other side too.
         state = {f.name: self._stored(f.name) for f in fields(self)} | {"excluded": dict(self.excluded)}
+        state["attributes"] = dict(self.attributes)
         return _rebuild, (state,)
 
 
@@ -456,7 +484,7 @@ def _read_only(array: Any, dtype: Any) -> Any:
 
 def _content(array: npt.NDArray[Any]) -> bytes:
     """Bytes that depend on the values, not on how wide a string array happens to be."""
-    if array.dtype.kind in "biuf":
+    if array.dtype.kind in "biufM":
         return np.ascontiguousarray(array).tobytes()
     values = array.tolist()
     if all(isinstance(value, str) for value in values):

@@ -19,8 +19,11 @@ _KNOWN = {
     "position": "positions",
     "propensity": "propensities",
 }
-_FIXED = ("query_id", "item_id", "group", *_KNOWN)
+TIME = "query_time"
+_FIXED = ("query_id", "item_id", "group", TIME, *_KNOWN)
 _PREFIX = "feature:"
+ATTRIBUTE = "slice:"
+"""Before the name of an attribute of the query, so that it is told from a feature."""
 
 
 def to_frame(data: RankingDataset) -> pd.DataFrame:
@@ -34,9 +37,14 @@ def to_frame(data: RankingDataset) -> pd.DataFrame:
         array = getattr(data, name)
         if array is not None:
             columns[column] = array
+    for name, values in data.attributes.items():
+        columns[ATTRIBUTE + name] = np.repeat(values, data.list_lengths)
+    if data.times is not None:
+        columns[TIME] = np.repeat(data.times, data.list_lengths)
     if data.features is not None:
         for k, name in enumerate(data.feature_names):
-            columns[_PREFIX + name if name in _FIXED else name] = data.features[:, k]
+            taken = name in _FIXED or name.startswith(ATTRIBUTE)
+            columns[_PREFIX + name if taken else name] = data.features[:, k]
     return pd.DataFrame(columns)
 
 
@@ -57,7 +65,9 @@ def from_frame(frame: pd.DataFrame) -> RankingDataset:
     known: dict[str, Any] = {
         name: frame[column].to_numpy() for column, name in _KNOWN.items() if column in frame.columns
     }
-    feature_columns = [name for name in frame.columns if name not in _FIXED]
+    about = [str(name) for name in frame.columns if str(name).startswith(ATTRIBUTE)]
+    of_query = {name: _of_query(frame, name, offsets) for name in (*about, *({TIME} & {*frame.columns}))}
+    feature_columns = [name for name in frame.columns if name not in (*_FIXED, *about)]
     return RankingDataset(
         query_ids=_ids(query_ids),
         offsets=offsets,
@@ -66,8 +76,25 @@ def from_frame(frame: pd.DataFrame) -> RankingDataset:
         group_names=tuple(groups.cat.categories),
         features=frame[feature_columns].to_numpy(dtype=np.float64) if feature_columns else None,
         feature_names=tuple(str(name).removeprefix(_PREFIX) for name in feature_columns),
+        times=of_query.pop(TIME, None),
+        attributes={name.removeprefix(ATTRIBUTE): values for name, values in of_query.items()},
         **known,
     )
+
+
+def _of_query(frame: pd.DataFrame, column: str, offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """The one value that a column has in each query."""
+    values = frame[column].to_numpy()
+    first = values[offsets[:-1]]
+    differs = (values != np.repeat(first, np.diff(offsets))) & ~pd.isna(values)
+    if differs.any():
+        row = int(np.argmax(differs))
+        raise DataError(
+            f"Column {column!r} has two values in query {frame['query_id'].iloc[row]!r}, one of them {values[row]!r}: "
+            "what is known of a query is the same in all its rows.",
+            column=column,
+        )
+    return np.asarray(first)
 
 
 def _ids(values: Any) -> npt.NDArray[Any]:

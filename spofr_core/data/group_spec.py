@@ -111,7 +111,7 @@ def group_by_labels(columns: Sequence[Labels], spec: GroupSpec, limits: Limits) 
     if len(found) > limits.groups:
         raise too_many_groups(spec, len(found), found[:3], limits)
     new = [value for value in found if value not in spec.names]
-    names = (*spec.names, *sorted(new, key=_natural))
+    names = (*spec.names, *sorted(new, key=natural_order))
     if spec.names and new:
         notes.append(f"Groups that were not known before: {', '.join(map(repr, new))}.")
     place = {name: code for code, name in enumerate(names)}
@@ -222,7 +222,7 @@ def _cross(columns: Sequence[Labels], limits: Limits, spec: GroupSpec) -> Labels
 def _against_rest(labels: Labels, spec: GroupSpec) -> Labels:
     wanted = str(spec.against_rest)
     if wanted not in labels.values and wanted not in spec.names:
-        shown = ", ".join(repr(value) for value in sorted(labels.values, key=_natural)[:10])
+        shown = ", ".join(repr(value) for value in sorted(labels.values, key=natural_order)[:10])
         raise DataError(
             f"Column {spec.columns[0]!r} has no value {wanted!r} to set against the rest; it has {shown}.",
             column=spec.columns[0],
@@ -260,7 +260,7 @@ def _tie_note(
     )
 
 
-def _natural(value: str) -> tuple[int, float, str]:
+def natural_order(value: str) -> tuple[int, float, str]:
     """Numbers in numeric order before text in alphabetic order."""
     try:
         return (0, float(value), value)

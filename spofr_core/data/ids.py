@@ -26,6 +26,15 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)
 
 
+def label_text(value: object) -> str | None:
+    """A label as text: 3.0 is "3", and what is missing is None."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
 def to_ids(column: pa.ChunkedArray) -> IdArray:
     """An Arrow column as a numpy array: int64, float64 or strings of fixed width.
 

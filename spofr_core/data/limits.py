@@ -24,12 +24,15 @@ class Limits(StrictModel):
         Distinct groups: more of them is nearly always the wrong column.
     list_length : int
         Items of one query.
+    slices : int
+        Distinct values of a column that queries are sliced by.
     """
 
     file_bytes: Annotated[int, Field(gt=0)] = 8 * 2**30
     rows: Annotated[int, Field(gt=0)] = 100_000_000
     groups: Annotated[int, Field(ge=2)] = 100
     list_length: Annotated[int, Field(gt=0)] = 100_000
+    slices: Annotated[int, Field(ge=2)] = 1_000
 
     def check_bytes(self, size: int, name: str) -> None:
         """Refuse a file that is too large."""

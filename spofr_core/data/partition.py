@@ -23,7 +23,9 @@ from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import NO_ITEM_COLUMN
 from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column, unknown_roles
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
+from spofr_core.data.reading.query_columns import QueryColumns
 from spofr_core.data.reading.reader import read_dataset
+from spofr_core.data.reading.time_column import time_notes
 from spofr_core.errors import DataError, first_line
 
 _OF_GROUPS = ("missing", "leave_out_groups")
@@ -70,6 +72,10 @@ class Part:
         ids = {f"{role}_ids": getattr(data, f"{role}_ids") for role in self.text_ids}
         as_text = {name: values.astype(np.str_) for name, values in ids.items() if values.dtype.kind == "i"}
         return replace(data, **as_text) if as_text else data
+
+    def time_notes(self, data: RankingDataset) -> tuple[str, ...]:
+        """Of the notes of `data`, which `read` returned, those about the time column."""
+        return tuple(note for note in data.notes if note in time_notes(str(self.mapping.get("time"))))
 
     def first_rows(self, data: RankingDataset) -> npt.NDArray[np.int64]:
         """For each query of `data`, which `read` returned, the number of its first row in the folder."""
@@ -152,9 +158,12 @@ def partition_folder(
     if not n_rows:
         raise DataError(f"The Parquet files in {str(folder)!r} have no rows. Check that the export finished.")
     first = FrameTable(source.head(_LOOKED_ROWS).to_pandas(), Limits(), "the folder")
-    roles, notes = _roles(first, mapping)
+    about = QueryColumns.named(mapping.get("slices") or (), mapping.get("time"))
+    about.check(source.schema.names, "The folder")
+    roles, notes = _roles(first, mapping, about)
     groups = _groups(source, mapping, roles)
-    columns = sorted({*roles.values(), *groups.columns, *(mapping.get("features") or ())} & {*source.schema.names})
+    wanted = {*roles.values(), *groups.columns, *(mapping.get("features") or ()), *about.names}
+    columns = sorted(wanted & {*source.schema.names})
     n_parts = min(MAX_PARTS, max(min_parts, -(-n_rows // rows_per_part)))
     files, text_columns = _distribute(source, columns, roles, scratch, n_parts)
     settings = {role: column for role, column in roles.items() if role != "group"}
@@ -190,14 +199,15 @@ def _open(folder: Path) -> pads.Dataset:
     return source
 
 
-def _roles(first: Table, mapping: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
+def _roles(first: Table, mapping: Mapping[str, Any], about: QueryColumns) -> tuple[dict[str, str], list[str]]:
     """Which column of the folder is what, by names and by its first rows."""
     given = {role: mapping[role] for role in ROLES if isinstance(mapping.get(role), str)}
     for role, column in given.items():
         if column not in first.names:
             raise missing_column(column, first.names, role, "The folder")
     guessed = {"group": ""} if mapping.get("group") is not None and "group" not in given else {}
-    roles, notes = guess_columns(first.names, given | guessed)
+    guessable = [name for name in first.names if name not in about.no_roles]
+    roles, notes = guess_columns(guessable, given | guessed)
     unknown = [role for role in ("query", "group") if role not in roles]
     if unknown:
         raise unknown_roles(unknown, first)

@@ -96,7 +96,7 @@ def regrouped(data: RankingDataset, renamed: Mapping[str, str], left_out: Sequen
             excluded[reason] = excluded.get(reason, 0) + count
     present = lengths > 0
     offsets = np.concatenate([[0], np.cumsum(lengths[present])])
-    part = data if keep.all() else data.with_rows(data.query_ids[present], offsets, np.flatnonzero(keep))
+    part = data if keep.all() else data.with_rows(np.flatnonzero(present), offsets, np.flatnonzero(keep))
     return part.replace(
         groups=codes[keep],
         group_names=new.names,

@@ -33,6 +33,7 @@ _TYPES = {
     "plain": pa.string(),
     "coded": pa.dictionary(pa.int32(), pa.string()),
     "number": pa.float64(),
+    "time": pa.dictionary(pa.int32(), pa.string()),
 }
 
 

@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError, first_line
 
-Kind = Literal["plain", "coded", "number"]
-"""How a column is wanted: ids as they are; few distinct values, as a dictionary; float64."""
+Kind = Literal["plain", "coded", "number", "time"]
+"""How a column is wanted: ids as they are; few distinct values, as a dictionary; float64; timestamps where the table
+has them, in UTC to the microsecond, and otherwise as "coded"."""
 
 
 class Table(ABC):
@@ -87,7 +88,7 @@ class ArrowTable(Table):
     def _as_kind(self, column: pa.ChunkedArray, name: str, kind: Kind) -> pa.ChunkedArray:
         if kind != "number":
             try:
-                return _plain_type(column)
+                return _moments(column) if kind == "time" else _plain_type(column)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 raise DataError(
                     f"Column {name!r} of {self.name} has the type {column.type}, which cannot name anything: "
@@ -241,6 +242,18 @@ def _plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
         values = ["True" if value else "False" if value is not None else None for value in column.to_pylist()]
         return pa.chunked_array([pa.array(values, pa.string())])
     return column.cast(pa.large_string())
+
+
+def _moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Dates and timestamps as UTC without a zone; any other type as it names things."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_date(column.type):
+        return column.cast(pa.timestamp("us"))
+    if not pa.types.is_timestamp(column.type):
+        return _plain_type(column)
+    # Through whole numbers: what is stored is UTC whatever the zone, and a plain cast would show the local clock.
+    return column.cast(pa.timestamp("us", tz=column.type.tz), safe=False).cast(pa.int64()).cast(pa.timestamp("us"))
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -13,6 +13,8 @@ from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.group_spec import Grouping, resolve_missing
 from spofr_core.data.ids import has_duplicates, plain
 from spofr_core.data.limits import Limits
+from spofr_core.data.query_attributes import at_queries, attribute_notes
+from spofr_core.data.reading.query_columns import OfQueries
 from spofr_core.data.regrouping import EMPTIED, LEFT_OUT, LEFT_OUT_CODE, relabelled
 from spofr_core.data.rows import offsets_of
 from spofr_core.errors import DataError
@@ -54,6 +56,7 @@ class Parsed:
     features: npt.NDArray[np.float64] | None = None
     feature_names: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
+    about: OfQueries = field(default_factory=OfQueries)
 
 
 def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
@@ -69,7 +72,8 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
     grouping = relabelled(resolve_missing(parsed.grouping, limits))
     parsed.notes.extend(grouping.notes)
     keep, excluded = _exclude(grouping.codes, parsed)
-    query_codes, query_ids = _present_queries(parsed, keep, excluded)
+    query_codes, present = _present_queries(parsed, keep, excluded)
+    query_ids = parsed.query_ids[present]
     offsets, order = offsets_of(query_codes, len(query_ids))
     # Rows of the source in the order of the dataset; None where they are the same.
     rows = None if keep is None else np.flatnonzero(keep)
@@ -86,7 +90,9 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
     limits.check_list(int(lengths[longest]), repr(plain(query_ids[longest])))
     _check_duplicates(parsed, item_ids, query_codes, query_ids, rows)
     groups = pick(grouping.codes)
-    notes = [*parsed.notes, *_lonely_groups(groups, grouping.names)]
+    about = at_queries(parsed.about.attributes, parsed.about.times, present)
+    known = [*parsed.about.notes, *attribute_notes(**about)]
+    notes = [*parsed.notes, *known, *_lonely_groups(groups, grouping.names)]
     numbers = {role: pick(values) for role, values in parsed.numbers.items()}
     return RankingDataset(
         query_ids=query_ids,
@@ -104,6 +110,7 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
         notes=tuple(notes),
         excluded=excluded,
         group_spec=grouping.spec,
+        **about,
     )
 
 
@@ -202,18 +209,18 @@ def _exclude(codes: npt.NDArray[np.int32], parsed: Parsed) -> tuple[npt.NDArray[
 
 def _present_queries(
     parsed: Parsed, keep: npt.NDArray[np.bool_] | None, excluded: dict[str, int]
-) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[Any]]:
-    """Codes and ids of the queries that still have items."""
-    codes, ids = parsed.query_codes, parsed.query_ids
+) -> tuple[npt.NDArray[np.integer[Any]], slice | npt.NDArray[np.bool_]]:
+    """Codes of the queries that still have items, and which these are."""
+    codes = parsed.query_codes
     if keep is None:
-        return codes, ids
+        return codes, slice(None)
     codes = codes[keep]
-    present = np.bincount(codes, minlength=len(ids)) > 0
+    present = np.bincount(codes, minlength=len(parsed.query_ids)) > 0
     if not present.all():
         excluded[EMPTIED] = int((~present).sum())
         parsed.notes.append(f"{excluded[EMPTIED]:,} queries lost all their items that way and are not in the data.")
         codes = (np.cumsum(present) - 1)[codes]
-    return codes, ids[present]
+    return codes, present
 
 
 def _check_duplicates(

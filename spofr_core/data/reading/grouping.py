@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from spofr_core.data.formats.tables import Kind, Table, to_float
 from spofr_core.data.group_spec import Grouping, GroupSpec, Labels, group_by_labels, group_by_number
-from spofr_core.data.ids import factorize, to_ids
+from spofr_core.data.ids import factorize, label_text, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.columns import guess_columns, missing_column, unknown_role
 from spofr_core.errors import DataError
@@ -34,18 +34,11 @@ def groups_of_table(
 def labels_of(column: pa.ChunkedArray, missing_values: Sequence[str]) -> Labels:
     """The distinct values as text; those that mean "missing" get the code -1."""
     codes, values = factorize(column)
-    texts = [_text(value) for value in values.to_pylist()]
-    gone = {k for k, text in enumerate(texts) if text is None or text.strip() in set(missing_values)}
+    texts = [label_text(value) for value in values.to_pylist()]
+    nothing = set(missing_values)
+    gone = {k for k, text in enumerate(texts) if text is None or text.strip() in nothing}
     recode = np.array([-1 if k in gone else k for k in range(len(texts))] + [-1], dtype=np.int32)
     return Labels(recode[codes], tuple(text or "" for text in texts))
-
-
-def _text(value: object) -> str | None:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return None
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 class Lookup:

@@ -12,6 +12,7 @@ from spofr_core.data.formats.opening import AnySource, open_table
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.columns import doubtful_header, guess_columns
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
+from spofr_core.data.reading.query_proposals import slice_like, time_like
 from spofr_core.data.reading.ranks import Look
 from spofr_core.data.reading.unnamed import propose_roles
 
@@ -49,6 +50,9 @@ class TablePreview:
     header_doubt : str
         A sentence about a first row that looks like data, where nobody has said what it is: `header` is then False, and
         `read_dataset` wants to be told header=True or header=False. Empty where there is no doubt.
+    time_like, slice_like : tuple of str
+        Columns that may be the time of the query, by their names, and that it may be sliced by, by what they hold:
+        to be offered, since neither is used unless it is named.
     """
 
     head: pd.DataFrame
@@ -62,6 +66,8 @@ class TablePreview:
     score_like: dict[str, str] = field(default_factory=dict)
     header: bool = True
     header_doubt: str = ""
+    time_like: tuple[str, ...] = ()
+    slice_like: tuple[str, ...] = ()
 
 
 def preview_table(
@@ -100,6 +106,8 @@ def preview_table(
         score_like={name: look.reason for name, look in looks.items() if look.kind == "score"},
         header=not table.header_doubt and header is not False,
         header_doubt=doubtful_header(table).plain if table.header_doubt else "",
+        time_like=time_like(table),
+        slice_like=slice_like(table, mapping),
     )
 
 

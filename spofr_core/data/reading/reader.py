@@ -33,6 +33,7 @@ from spofr_core.data.reading.columns import (
 from spofr_core.data.reading.features import feature_columns, left_out_note, unlearnable
 from spofr_core.data.reading.grouping import Lookup, groups_of_table
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
+from spofr_core.data.reading.query_columns import QueryColumns, read_query_columns
 from spofr_core.data.reading.ranks import SAMPLED_LISTS, doubtful_ranking, look_at
 from spofr_core.errors import ConfigError, DataError
 
@@ -53,6 +54,8 @@ def read_dataset(
     click: str | None = None,
     position: str | None = None,
     propensity: str | None = None,
+    slices: str | Sequence[str] = (),
+    time: str | None = None,
     group_quantiles: int | None = None,
     group_thresholds: Sequence[float] | None = None,
     group_against_rest: str | None = None,
@@ -97,6 +100,12 @@ def read_dataset(
         the reason. Those of LETOR lines are read without being asked for.
     leave_out_features : sequence of str
         Columns that are no features all the same.
+    slices : str or sequence of str
+        Columns about the query, such as its country or device, to slice results by: `RankingDataset.attributes`. The
+        same in all rows of a query; where nothing is written it is "(missing)".
+    time : str, optional
+        Column of the time of the query, for `RankingDataset.times`: ISO dates and times, or seconds, milliseconds,
+        microseconds or nanoseconds since 1970, told by their size; in UTC, and of several in a query the earliest.
     group_quantiles, group_thresholds : optional
         Cut the (numeric) group column into k groups at its quantiles, or at these thresholds.
     group_against_rest : str, optional
@@ -159,7 +168,15 @@ def read_dataset(
     if item_groups is not None:
         lookup = Lookup(open_table(item_groups, limits, None, TextOptions(encoding=encoding))[1], item)
     wanted = _Wanted(
-        given, spec, {"missing": missing, **called}, tuple(missing_values), features, leave_out_features, lookup, guess
+        given,
+        spec,
+        {"missing": missing, **called},
+        tuple(missing_values),
+        features,
+        leave_out_features,
+        lookup,
+        guess,
+        QueryColumns.named(slices, time),
     )
     _, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal, header))
     if table.header_doubt:
@@ -190,6 +207,7 @@ class _Wanted:
     leave_out_features: Sequence[str]
     lookup: Lookup | None
     guess: bool
+    about: QueryColumns
 
     @property
     def chosen_features(self) -> bool:
@@ -228,7 +246,7 @@ def _column_name(column: object, role: str) -> str:
 
 def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     mapping, spec, notes = _map_columns(table, wanted)
-    used = {*mapping.values(), *(spec.columns if wanted.lookup is None else ())}
+    used = {*mapping.values(), *(spec.columns if wanted.lookup is None else ()), *wanted.about.names}
     features, unfit = feature_columns(table, wanted.features, wanted.leave_out_features, used)
     requests: list[tuple[str, Kind]] = [(mapping["query"], "coded")]
     if "item" in mapping:
@@ -236,13 +254,13 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     if wanted.lookup is None:
         requests += [(column, "number" if spec.numeric else "coded") for column in spec.columns]
     numeric = [role for role in ROLES if role in mapping and role not in ("query", "item", "group")]
-    requests += [(mapping[role], "number") for role in numeric]
+    requests += [*((mapping[role], "number") for role in numeric), *wanted.about.requests]
     matrix = table.matrix(features) if features else None
     columns = _read(table, requests, [] if matrix is not None else features, unfit if wanted.chosen_features else None)
     if len(columns[mapping["query"], "coded"]) == 0:
         raise no_rows(table.name)
     coded = columns[mapping["query"], "coded"]
-    if mapping["query"] not in spec.columns:
+    if mapping["query"] not in (*spec.columns, *wanted.about.slices):
         del columns[mapping["query"], "coded"]
     codes, values = factorize(coded)
     del coded
@@ -257,6 +275,7 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
         if item_ids is None:
             raise unknown_role("item", table, "A table from item to group needs an item column in the data.")
         grouping = wanted.lookup.groups(spec, item_ids, wanted.missing_values, limits)
+    about = read_query_columns(wanted.about, columns, codes, query_ids, table, wanted.missing_values, limits)
     numbers = {role: to_float(columns[mapping[role], "number"]) for role in numeric}
     if features and matrix is None:
         matrix = np.column_stack([to_float(columns[name, "number"]) for name in features])
@@ -279,6 +298,7 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
         features=matrix if features else None,
         feature_names=tuple(features),
         notes=notes,
+        about=about,
     )
 
 
@@ -287,6 +307,7 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
     for role, column in wanted.given.items():
         if column not in table.names:
             raise missing_column(column, table.names, role, table.name)
+    wanted.about.check(table.names, table.name)
     given = {**table.roles, **wanted.given}
     spec = wanted.spec
     if spec is not None:
@@ -296,8 +317,8 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
                 raise missing_column(column, holder.names, "group", holder.name)
     if spec is not None or wanted.lookup is not None:
         given["group"] = spec.columns[0] if spec is not None else ""
-    features = set(table.feature_names)
-    guessable = [name for name in table.names if name not in features]
+    no_guess = {*table.feature_names, *wanted.about.no_roles}
+    guessable = [name for name in table.names if name not in no_guess]
     mapping, notes = guess_columns(guessable, given) if wanted.guess else (dict(given), [])
     grouped = spec is not None or wanted.lookup is not None or "group" in mapping
     unknown = [role for role, found in (("query", "query" in mapping), ("group", grouped)) if not found]
