@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from spofr_core.data import RankingDataset
-from spofr_core.evaluation import audit, repair
+from spofr_core.evaluation import audit, measure, repair
 from spofr_core.fairness import Fairness
 from spofr_core.policy import verify
 
 
 def compile_kernels() -> None:
-    """Run an audit, a repair and its verification on a handful of items with two and with three groups."""
+    """Run an audit, every measure, a repair and its verification on a few items with two and with three groups."""
     for names in (("a", "b"), ("a", "b", "c")):
         n = 2 * len(names)
         data = RankingDataset(
@@ -24,6 +24,7 @@ def compile_kernels() -> None:
             score=np.arange(n, dtype=np.float64),
         )
         audit(data, Fairness(delta=0.0, notion="merit", merits=dict.fromkeys(names, 1.0))).to_json()
+        measure(data, "all").to_json()
         certificate = repair(data, Fairness(delta=0.0)).policies[0].certificate
         verify(certificate, np.arange(n), np.arange(n) % len(names), Fairness(delta=0.0), group_names=names)
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from spofr_core.data import RankingDataset
@@ -15,7 +16,7 @@ from spofr_core.data.rows import list_sums
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Composition, Discount, PositionBias, Terms
 from spofr_core.measures.measure import BoolArray, FloatArray, Values
-from spofr_core.policy import Lotteries
+from spofr_core.policy import Lotteries, tied_expectation
 
 Target = str | Mapping[str, float]
 TARGETS = ("list", "data", "uniform", "relevant")
@@ -139,6 +140,11 @@ class RankingView:
         return np.asarray(self.data.relevance)
 
     @cached_property
+    def ideal_exposure(self) -> FloatArray:
+        """(N,): exposure in the order by relevance, items of equal relevance sharing their positions evenly."""
+        return tied_expectation(self.relevance, self.data.offsets, self.position_bias.vector(self.longest))
+
+    @cached_property
     def list_relevance(self) -> FloatArray:
         """(Q,): summed relevance of each list."""
         return list_sums(self.relevance, self.data.offsets)
@@ -162,8 +168,8 @@ class RankingView:
     @cached_property
     def relevant_lotteries(self) -> Lotteries:
         """Rankings in which items of a group and a relevance are alike."""
-        grades = np.unique(self.relevance, return_inverse=True)[1]
-        return self.draw(self.data.groups.astype(np.int64) * (int(grades.max(initial=0)) + 1) + grades)
+        grades, found = pd.factorize(self.relevance)
+        return self.draw(self.data.groups.astype(np.int64) * len(found) + grades)
 
     @cached_property
     def relevant_patterns(self) -> Patterns:

@@ -24,6 +24,18 @@ def time_audit(
     print_ratios(bench_audit(queries=queries, rounds=rounds), json_)
 
 
+@bench_app.command("measures")
+def time_measures(
+    json_: JsonOption = None,
+    queries: Annotated[int, typer.Option(help="Lists of 20 items.")] = 50_000,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 5,
+) -> None:
+    """Every measure of the catalogue beside an audit of the same lists, and beside FairRankTune."""
+    from spofr_core.experiments.bench.bench_measures import bench_measures
+
+    print_ratios(bench_measures(queries=queries, rounds=rounds), json_)
+
+
 @bench_app.command("solver")
 def time_solver(
     json_: JsonOption = None,

@@ -11,7 +11,6 @@ from spofr_core.data.rows import list_sums
 from spofr_core.errors import ConfigError
 from spofr_core.measures import MEASURES, Measure, RankingView, Values
 from spofr_core.measures.measure import FloatArray
-from spofr_core.policy import tied_expectation
 
 OF = ("items", "groups")
 
@@ -27,11 +26,7 @@ def _per_query(
     if of not in OF:
         raise ConfigError(f"'of' must be one of {list(OF)}, got {of!r}.")
     x, offsets = view.item_exposure, view.data.offsets
-    t = (
-        tied_expectation(view.relevance, offsets, view.position_bias.vector(view.longest))
-        if ideal
-        else np.zeros(len(x))
-    )
+    t = view.ideal_exposure if ideal else np.zeros(len(x))
     if of == "items":
         return Values(list_sums(function(x, t), offsets))
     sizes = view.composition.sizes

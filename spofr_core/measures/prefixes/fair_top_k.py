@@ -23,13 +23,14 @@ def _per_query(view: RankingView, *, k: int | None, group: str | None, target: T
     depths = view.composition.lengths.astype(np.int64)
     depths = depths if k is None else np.minimum(depths, k)
     silent = ~view.one_group & np.isnan(shares)
-    asked = np.stack([depths, np.round(np.nan_to_num(shares), 12)], axis=1)
-    kinds, which = np.unique(asked, axis=0, return_inverse=True)
-    tables = [minimum_counts(int(n), float(p), float(alpha)) for n, p in kinds]
+    levels, level = np.unique(np.round(np.nan_to_num(shares), 12), return_inverse=True)
+    kinds, which = np.unique(depths * len(levels) + level, return_inverse=True)
+    asked = (divmod(int(kind), len(levels)) for kind in kinds)
+    tables = [minimum_counts(n, float(levels[place]), float(alpha)) for n, place in asked]
     begins = np.concatenate([[0], np.cumsum([len(table) for table in tables])])[:-1]
     needed = np.concatenate([*tables, np.zeros(0)])
     passed = _passes(
-        patterns.groups, patterns.starts, patterns.lists, chosen, needed, begins[which.ravel()].astype(np.int64), depths
+        patterns.groups, patterns.starts, patterns.lists, chosen, needed, begins[which].astype(np.int64), depths
     )
     return view.expected(np.asarray(passed), {ONE_GROUP: view.one_group, NO_TARGET: silent})
 

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import njit, prange
 
 from spofr_core.measures import MEASURES, Measure, RankingView, Values
+from spofr_core.measures.measure import FloatArray
 from spofr_core.measures.prefixes.top_counts import top_counts
 from spofr_core.measures.ranking_view import ONE_GROUP
 
 
 def _per_query(view: RankingView, *, k: int) -> Values:
     """min over groups of (items in the first k / items), over the largest of the groups."""
-    sizes = view.composition.sizes.astype(np.float64)
-    own = sizes[view.patterns.lists]
-    rates = np.divide(top_counts(view, k), own, out=np.full(own.shape, np.nan), where=own > 0)
-    least, most = np.fmin.reduce(rates, axis=1), np.fmax.reduce(rates, axis=1)
-    return view.expected(least / most, {ONE_GROUP: view.one_group}, overall=_overall(view, k, sizes))
+    sizes, counts = view.composition.sizes.astype(np.float64), top_counts(view, k)
+    values = np.asarray(_ratios(counts, view.patterns.lists, sizes))
+    return view.expected(values, {ONE_GROUP: view.one_group}, overall=_overall(view, counts, sizes))
 
 
-def _overall(view: RankingView, k: int, sizes: np.ndarray) -> float | None:
+def _overall(view: RankingView, counts: FloatArray, sizes: FloatArray) -> float | None:
     """The same of the whole data: items in some list's first k, of all items of the group."""
-    first = (np.arange(view.longest) < k).astype(np.float64)
-    selected = (np.nan_to_num(view.group_means(view.expectation(first))) * sizes).sum(axis=0)
-    items = sizes.sum(axis=0)
+    selected, items = view.lotteries.weights @ counts, sizes.sum(axis=0)
     rates = selected[items > 0] / items[items > 0]
     return float(rates.min() / rates.max()) if len(rates) > 1 and rates.max() > 0 else None
+
+
+@njit(parallel=True, cache=True)
+def _ratios(counts: Any, lists: Any, sizes: Any) -> Any:  # pragma: no cover
+    values = np.empty(len(lists))
+    for r in prange(len(lists)):
+        least, most = np.inf, 0.0
+        for g in range(sizes.shape[1]):
+            if sizes[lists[r], g] > 0:
+                rate = counts[r, g] / sizes[lists[r], g]
+                least, most = min(least, rate), max(most, rate)
+        values[r] = least / most if most > 0 else np.nan
+    return values
 
 
 MEASURES.register(

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit, prange
 
 from spofr_core.measures import MEASURES, Measure, RankingView, Target, Values
+from spofr_core.measures.measure import FloatArray
 from spofr_core.measures.ranking_view import NO_TARGET, ONE_GROUP
 
 
@@ -16,7 +17,7 @@ def _per_query(view: RankingView, *, k: int | None, target: Target | None) -> Va
     with np.errstate(divide="ignore"):
         logs = np.log(shares)
     patterns, depth = view.patterns, view.longest if k is None else k
-    values = np.asarray(_ndkl(patterns.groups, patterns.starts, patterns.lists, logs, depth))
+    values = np.asarray(_ndkl(patterns.groups, patterns.starts, patterns.lists, logs, _logs(view.longest), depth))
     silent = ~view.one_group & np.isnan(shares).any(axis=1)
     unwanted = ~view.one_group & ~silent & view.any_ranking(np.isnan(values))
     return view.expected(
@@ -25,8 +26,15 @@ def _per_query(view: RankingView, *, k: int | None, target: Target | None) -> Va
     )
 
 
+def _logs(n: int) -> FloatArray:
+    """(n + 1, 3): ln x, x ln x and 1/log2(x + 1) for x = 0..n."""
+    x = np.arange(n + 1, dtype=np.float64)
+    ln = np.log(np.maximum(x, 1.0))
+    return np.ascontiguousarray(np.stack([ln, x * ln, 1 / np.log2(np.maximum(x, 1.0) + 1)], axis=1))
+
+
 @njit(parallel=True, cache=True)
-def _ndkl(groups: Any, starts: Any, lists: Any, logs: Any, depth: int) -> Any:  # pragma: no cover
+def _ndkl(groups: Any, starts: Any, lists: Any, wanted_logs: Any, logs: Any, depth: int) -> Any:  # pragma: no cover
     """(1/Z) sum_k KL(shares in the first k, target) / log2(k + 1), Z = sum_k 1/log2(k + 1); natural logarithms in KL.
 
     With counts c_g among the first k, KL = (sum_g c_g ln c_g - sum_g c_g ln target_g) / k - ln k: one more item changes
@@ -34,17 +42,15 @@ def _ndkl(groups: Any, starts: Any, lists: Any, logs: Any, depth: int) -> Any:  
     """
     values = np.empty(len(lists))
     for r in prange(len(lists)):
-        counts = np.zeros(logs.shape[1])
+        counts = np.zeros(wanted_logs.shape[1], dtype=np.int64)
         own = wanted = total = weights = 0.0
         for j in range(min(starts[r + 1] - starts[r], depth)):
             g, k = groups[starts[r] + j], j + 1
-            before = counts[g]
-            counts[g] = before + 1
-            own += (before + 1) * np.log(before + 1) - (before * np.log(before) if before > 0 else 0.0)
-            wanted += logs[lists[r], g]
-            weight = 1.0 / np.log2(k + 1.0)
-            total += weight * max((own - wanted) / k - np.log(float(k)), 0.0)
-            weights += weight
+            own += logs[counts[g] + 1, 1] - logs[counts[g], 1]
+            counts[g] += 1
+            wanted += wanted_logs[lists[r], g]
+            total += logs[k, 2] * max((own - wanted) / k - logs[k, 0], 0.0)
+            weights += logs[k, 2]
         values[r] = total / weights if np.isfinite(total) else np.nan
     return values
 

@@ -20,8 +20,9 @@ def _per_query(view: RankingView, *, group: str | None, step: int) -> Values:
     lengths = view.composition.lengths.astype(np.int64)
     values = np.asarray(_rnd(patterns.groups, patterns.starts, patterns.lists, chosen, protected, lengths, step))
     # Lists of the same size and composition share their normaliser.
-    shapes, which = np.unique(np.stack([lengths, protected], axis=1), axis=0, return_inverse=True)
-    most = np.array([_largest(int(n), int(own), step) for n, own in shapes])[which.ravel()]
+    base = view.longest + 1
+    shapes, which = np.unique(lengths * base + protected, return_inverse=True)
+    most = np.array([_largest(int(shape // base), int(shape % base), step) for shape in shapes])[which]
     absent = ~view.one_group & ((protected == 0) | (protected == lengths))
     short = ~view.one_group & ~absent & (most <= 0)
     scaled = values / np.where(most > 0, most, 1.0)[patterns.lists]
