@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spofr_core.config import checked_seed
-from spofr_core.data import NothingLeft, Part, PartitionedFolder, partition_folder
+from spofr_core.data import Limits, NothingLeft, Part, PartitionedFolder, partition_folder
+from spofr_core.data.query_attributes import attribute_notes, check_slice_count
 from spofr_core.errors import DataError
 from spofr_core.evaluation.audit import AuditResult
 from spofr_core.evaluation.measurement import measured_table, measurement_of
@@ -31,12 +32,13 @@ Map = Callable[[Callable[[Part], Any], PartitionedFolder], Iterable[Any]]
 class PartResult:
     """Per-query results of a part, with the row of the folder at which each query begins.
 
-    `table` is None where all items of the part were left out.
+    `table` is None where all items of the part were left out. `time_notes` says how the times of its queries were read.
     """
 
     table: QueryTable | None
     first_rows: NDArray[np.int64]
     excluded: Mapping[str, int]
+    time_notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 def audit_folder(
@@ -75,8 +77,9 @@ def audit_folder(
         results = list(map_parts(work, parts))
     tables, order, excluded = in_order(results, folder)
     table = QueryTable.concatenate(tables)[order]
+    notes = (*parts.notes, *notes_of(table, results))
     how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": checked_seed(seed), "small": small}
-    return measurement_of(table, fairness, excluded=excluded, notes=parts.notes, **how).judge(fairness)
+    return measurement_of(table, fairness, excluded=excluded, notes=notes, **how).judge(fairness)
 
 
 def audit_part(part: Part, *, fairness: Fairness, discount: Discount, cutoff: int) -> PartResult:
@@ -86,7 +89,7 @@ def audit_part(part: Part, *, fairness: Fairness, discount: Discount, cutoff: in
     except NothingLeft as emptied:
         return left_out(emptied)
     table = measured_table(data, fairness, discount=discount, cutoff=cutoff)
-    return PartResult(table, part.first_rows(data), dict(data.excluded))
+    return PartResult(table, part.first_rows(data), dict(data.excluded), time_notes=part.time_notes(data))
 
 
 @contextmanager
@@ -111,6 +114,20 @@ def in_order(
         excluded.update(result.excluded)
     order = np.argsort(np.concatenate([result.first_rows for result in results]), kind="stable")
     return tables, order, dict(excluded)
+
+
+def notes_of(table: QueryTable, results: Sequence[PartResult]) -> list[str]:
+    """What reading the folder in one piece would say about the attributes and times of its queries.
+
+    Raises
+    ------
+    DataError
+        When the parts together have more slices than one part may have.
+    """
+    for name, values in table.attributes.items():
+        check_slice_count(name, list(dict.fromkeys(values.tolist())), Limits().slices)
+    read = dict.fromkeys(note for result in results for note in result.time_notes)
+    return [*read, *attribute_notes(table.attributes, table.times)]
 
 
 def left_out(emptied: NothingLeft) -> PartResult:

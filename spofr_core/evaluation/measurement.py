@@ -233,6 +233,8 @@ def measured_table(
         smallest_delta=smallest_delta(fairness, view.terms),
         largest_delta=largest_delta(fairness, view.terms),
         measures={name: m.values(view).values for name, m in (usual | asked).items()},
+        attributes=dict(data.attributes),
+        times=data.times,
     )
 
 

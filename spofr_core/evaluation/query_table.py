@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Self
 
@@ -31,6 +31,10 @@ class QueryTable:
         The smallest delta that the list can hold, and the one above which nothing is forbidden.
     measures : dict of str to (Q,) float
         Values of each measure that the data allows; NaN where it is undefined.
+    attributes : dict of str to (Q,) text
+        What the queries can be sliced by.
+    times : (Q,) datetime64, optional
+        When they were asked, in UTC; NaT where unknown.
     """
 
     query_ids: NDArray[Any]
@@ -41,6 +45,8 @@ class QueryTable:
     smallest_delta: FloatArray
     largest_delta: FloatArray
     measures: dict[str, FloatArray]
+    attributes: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
+    times: NDArray[np.datetime64] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -149,7 +155,10 @@ class JudgedTable(QueryTable):
         return self.judged & self.holds.all(axis=1)
 
     def frame(self) -> pd.DataFrame:
-        """A row per list and group present in it; the values of the measures, last, are those of the list."""
+        """A row per list and group present in it; measures, attributes and time, last, are those of the list.
+
+        An attribute with the name of another column is called "slice:" and its name.
+        """
         rows, groups = np.nonzero(self.present)
         columns: dict[str, Any] = {
             "query": self.query_ids[rows],
@@ -164,4 +173,8 @@ class JudgedTable(QueryTable):
             "cannot_fail": self.cannot_fail[rows],
             "feasible": self.feasible[rows],
         }
-        return pd.DataFrame(columns | {name: values[rows] for name, values in self.measures.items()})
+        columns |= {name: values[rows] for name, values in self.measures.items()}
+        if self.times is not None:
+            columns["time"] = self.times[rows]
+        about = {f"slice:{name}" if name in columns else name: values for name, values in self.attributes.items()}
+        return pd.DataFrame(columns | {name: values[rows] for name, values in about.items()})
