@@ -11,6 +11,7 @@ _OPTIONS = {
     "score": "--score",
     "rank": "--rank",
     "relevance": "--relevance",
+    "protected": "--protected",
     "missing": "--missing",
     "encoding": "--encoding",
     "delimiter": "--delimiter",

@@ -73,6 +73,8 @@ class Measure:
         The best value, where there is one.
     limits : tuple of float
         The least and the largest value that it can have.
+    flag_below : float, optional
+        What is below it is flagged, as the four-fifths rule does.
     needs : tuple of str
         Attributes of `RankingDataset` that must be there, such as "relevance".
     description, formula, source : str
@@ -96,6 +98,7 @@ class Measure:
     better: Better = ""
     ideal: float | None = None
     limits: tuple[float, float] = (-np.inf, np.inf)
+    flag_below: float | None = None
     needs: tuple[str, ...] = ()
     description: str = ""
     formula: str = ""

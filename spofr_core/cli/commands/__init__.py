@@ -32,6 +32,7 @@ COMMANDS: Registry[Command] = Registry(
     "command",
     {
         "audit": "spofr_core.cli.commands.audit_command",
+        "measure": "spofr_core.cli.commands.measure_command",
         "repair": "spofr_core.cli.commands.repair_command",
         "verify": "spofr_core.cli.commands.verify_command",
         "train": "spofr_core.cli.commands.train_command",

@@ -82,7 +82,8 @@ class Measured:
         Schema 1: ``queries``; ``settings``; ``measures``: {text: label, unit, better, ideal, limits (null where there
         is none), description, formula, source, mean, ci (bootstrap over queries, 95 %), n: queries where it is
         defined, undefined: {reason: queries}, sampling_error: standard error of the mean from drawn ties, overall: of
-        the data as a whole where that is not the mean}; ``notes``.
+        the data as a whole where that is not the mean, flagged: null, or {below, queries: how many are below it,
+        overall: whether the data as a whole is}}; ``notes``.
         """
         return {
             "schema": SCHEMA,
@@ -112,6 +113,7 @@ class Measured:
             "undefined": {reason: int(np.count_nonzero(where)) for reason, where in found.why.items()},
             "sampling_error": _sampling_error(found, known),
             "overall": found.overall,
+            "flagged": _flagged(measure, values, found.overall),
         }
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -229,3 +231,15 @@ def _sampling_error(found: Values, known: NDArray[np.bool_]) -> float | None:
     if found.error is None or not known.any():
         return None
     return float(np.sqrt(np.sum(found.error[known] ** 2)) / np.count_nonzero(known))
+
+
+def _flagged(measure: Measure, values: FloatArray, overall: float | None) -> dict[str, Any] | None:
+    """What a rule of thumb flags, such as the four-fifths rule."""
+    limit = measure.flag_below
+    if limit is None:
+        return None
+    return {
+        "below": limit,
+        "queries": int(np.count_nonzero(values < limit)),
+        "overall": None if overall is None else overall < limit,
+    }

@@ -45,8 +45,8 @@ def _rest(values: FloatArray, chosen: int) -> FloatArray:
 
 
 for _name, _label, _what, _clicks in (
-    ("DTR", "Disparate treatment ratio", "exposure", False),
-    ("DIR", "Disparate impact ratio", "clicks to be expected (exposure times relevance)", True),
+    ("DTR", "Disparate treatment ratio", "How much exposure", False),
+    ("DIR", "Disparate impact ratio", "How many clicks to be expected (exposure times relevance)", True),
 ):
     MEASURES.register(
         Measure(
@@ -57,7 +57,7 @@ for _name, _label, _what, _clicks in (
             limits=(0.0, np.inf),
             needs=("relevance",),
             parameters={"group": None},
-            description=f"How much {_what} one group gets per unit of relevance, over the same for everybody else.",
+            description=f"{_what} one group gets per unit of relevance, over the same for everybody else.",
             formula=f"({'c' if _clicks else 'e'}_0 / u_0) / ({'c' if _clicks else 'e'}_1 / u_1), u = mean relevance",
             source="Singh, Joachims 2018",
             in_audit=False,

@@ -47,6 +47,7 @@ MEASURES.register(
         better="higher",
         ideal=1.0,
         limits=(0.0, 1.0),
+        flag_below=0.8,
         depth=10,
         description="Selection rate (items among the first k, of all items of the group) of the group selected least, "
         "over that of the group selected most; the four-fifths rule flags what is below 0.8.",
