@@ -9,7 +9,18 @@ from spofr_core.lazy import lazy_names
 if TYPE_CHECKING:
     from spofr_core.data import RankingDataset, load_sample, read_dataset, simulate_clicks
     from spofr_core.errors import ConfigError, DataError, InfeasibleFairness, SpofrError
-    from spofr_core.evaluation import AuditResult, Measured, Measurement, Repair, audit, audit_folder, measure, repair
+    from spofr_core.evaluation import (
+        AuditResult,
+        Measured,
+        Measurement,
+        Repair,
+        SelectionRates,
+        audit,
+        audit_folder,
+        measure,
+        repair,
+        selection_rates,
+    )
     from spofr_core.fairness import Discount, Fairness, PositionBias, group_merits
     from spofr_core.learning import DELTR, FULTR, SPOFR, PredictThenOptimize, Unfair, Uniform, load_model
     from spofr_core.policy import Policies, Policy, decompose, fair_policies, fair_policy, verify
@@ -17,7 +28,18 @@ if TYPE_CHECKING:
 _HOME = {
     "data": ("RankingDataset", "load_sample", "read_dataset", "simulate_clicks"),
     "errors": ("ConfigError", "DataError", "InfeasibleFairness", "SpofrError"),
-    "evaluation": ("AuditResult", "Measured", "Measurement", "Repair", "audit", "audit_folder", "measure", "repair"),
+    "evaluation": (
+        "AuditResult",
+        "Measured",
+        "Measurement",
+        "Repair",
+        "SelectionRates",
+        "audit",
+        "audit_folder",
+        "measure",
+        "repair",
+        "selection_rates",
+    ),
     "fairness": ("Discount", "Fairness", "PositionBias", "group_merits"),
     "learning": ("DELTR", "FULTR", "SPOFR", "PredictThenOptimize", "Unfair", "Uniform", "load_model"),
     "policy": ("Policies", "Policy", "decompose", "fair_policies", "fair_policy", "verify"),
@@ -41,6 +63,7 @@ __all__ = [
     "PredictThenOptimize",
     "RankingDataset",
     "Repair",
+    "SelectionRates",
     "SpofrError",
     "Unfair",
     "Uniform",
@@ -55,6 +78,7 @@ __all__ = [
     "measure",
     "read_dataset",
     "repair",
+    "selection_rates",
     "simulate_clicks",
     "verify",
 ]

@@ -12,6 +12,9 @@ from spofr_core.evaluation.measuring.named_measures import Measured, measure
 from spofr_core.evaluation.query_table import JudgedTable, QueryTable
 from spofr_core.evaluation.repair import Repair, repair, repair_table
 from spofr_core.evaluation.seeds import over_seeds, paired_difference, sign_of
+from spofr_core.evaluation.selection import RULES, SelectionRule
+from spofr_core.evaluation.selection.folder_rates import folder_selection_rates
+from spofr_core.evaluation.selection.rates import SelectionRates, selection_rates
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.evaluation.tradeoffs import (
     achieved_tradeoff,
@@ -30,6 +33,7 @@ __all__ = [
     "EXACT_DELTAS",
     "GUARANTEE_DELTAS",
     "LEVELS",
+    "RULES",
     "TOLERANCE",
     "AuditResult",
     "AuditedModel",
@@ -39,6 +43,8 @@ __all__ = [
     "Measurement",
     "QueryTable",
     "Repair",
+    "SelectionRates",
+    "SelectionRule",
     "SmallGroups",
     "achieved_tradeoff",
     "asked_and_achieved",
@@ -48,6 +54,7 @@ __all__ = [
     "bootstrap_mean",
     "carried_delta",
     "exact_tradeoff",
+    "folder_selection_rates",
     "grid_search",
     "guarantees",
     "lead_at_violation",
@@ -63,6 +70,7 @@ __all__ = [
     "repair_table",
     "run_shares",
     "run_times",
+    "selection_rates",
     "sign_of",
     "tradeoff",
     "training_sizes",

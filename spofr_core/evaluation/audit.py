@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -20,6 +20,9 @@ from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
 from spofr_core.measures import Measure
 from spofr_core.policy import RankingPolicies
+
+if TYPE_CHECKING:
+    from spofr_core.evaluation.selection.rates import SelectionRates
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +70,14 @@ class AuditResult:
         What was asked.
     model : AuditedModel, optional
         Whose policies these are, where they are not the ranking that the data came with.
+    selection : SelectionRates, optional
+        Who is selected, where that was asked for.
     """
 
     measurement: Measurement
     fairness: Fairness
     model: AuditedModel | None = None
+    selection: SelectionRates | None = None
 
     @cached_property
     def table(self) -> JudgedTable:
@@ -87,11 +93,16 @@ class AuditResult:
     def summary(self) -> dict[str, Any]:
         """Plain, JSON-able dict; its schema is written in `spofr_core.evaluation.summary`."""
         found = summarise(self.measurement.summary, self.table, self.fairness, self.measurement.small)
-        return found | {"model": None if self.model is None else self.model.to_dict()}
+        selected = {} if self.selection is None else {"selection": self.selection.summary}
+        return found | {"model": None if self.model is None else self.model.to_dict()} | selected
 
     def of_model(self, title: str, *, guaranteed: bool, contrast: AuditResult | None = None) -> AuditResult:
         """The same audit, said to be of a trained model."""
         return replace(self, model=AuditedModel(title, guaranteed, contrast))
+
+    def with_selection(self, selection: SelectionRates) -> AuditResult:
+        """The same audit with who is selected, for summary and report; see `selection_rates`."""
+        return replace(self, selection=selection)
 
     @property
     def ok(self) -> bool:

@@ -34,7 +34,7 @@ def wilson(successes: int, trials: int, *, confidence: float = CONFIDENCE) -> In
 
 
 def wilson_many(
-    successes: NDArray[np.int64], trials: NDArray[np.int64] | int, *, confidence: float = CONFIDENCE
+    successes: NDArray[np.int64] | FloatArray, trials: NDArray[np.int64] | int, *, confidence: float = CONFIDENCE
 ) -> tuple[FloatArray, FloatArray]:
     """`wilson` for many shares, each out of one trial or more."""
     z = NormalDist().inv_cdf(0.5 + confidence / 2)

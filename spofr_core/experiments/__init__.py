@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         make_executor,
     )
     from spofr_core.experiments.executors.thread_limits import limit_threads
-    from spofr_core.experiments.model_audit import audit_model
+    from spofr_core.experiments.model_audit import audit_model, shown_policies
     from spofr_core.experiments.paper.findings import Finding, findings
     from spofr_core.experiments.paper.paper_sweeps import FIGURES, sweeps_for
     from spofr_core.experiments.paper.reproduction import Reproduction, planned_runs, reproduce
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "run_data": ("DataShelf", "load_splits", "training_data"),
-    "model_audit": ("audit_model",),
+    "model_audit": ("audit_model", "shown_policies"),
     "plans": ("MOST_RUNS", "Plan", "offered_deltas", "parse_numbers", "plan_sweep", "sample_groups", "shared_sample"),
     "earlier_times": ("time_from_earlier_runs",),
     "time_estimate": ("Estimate", "estimate"),
@@ -163,6 +163,7 @@ __all__ = [
     "sample_groups",
     "shared_runs",
     "shared_sample",
+    "shown_policies",
     "sweeps_for",
     "time_from_earlier_runs",
     "training_data",

@@ -9,6 +9,12 @@ from spofr_core.evaluation import AuditResult, SmallGroups, audit
 from spofr_core.experiments.trained_model import with_estimates
 from spofr_core.fairness import Fairness
 from spofr_core.learning import METHODS, Estimator, ProgrammeEstimator
+from spofr_core.policy import RankingPolicies
+
+
+def shown_policies(model: Estimator, data: RankingDataset, fairness: Fairness) -> RankingPolicies:
+    """What a trained model shows: solved at `fairness` where it solves the programme, otherwise as it was trained."""
+    return model.policies(data, fairness if isinstance(model, ProgrammeEstimator) else None, on_infeasible="relax")
 
 
 def audit_model(
@@ -37,7 +43,7 @@ def audit_model(
     """
     asked = fairness or model.fairness
     programme = isinstance(model, ProgrammeEstimator)
-    policies = model.policies(data, asked if programme else None, on_infeasible="relax")
+    policies = shown_policies(model, data, asked)
     how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": small}
     contrast = audit(with_estimates(model, data), asked, **how) if programme else None
     method = METHODS[model.method]

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         violations_by_group,
     )
     from spofr_core.reporting.glossary import TERMS, Term, WorkedList, meaning
+    from spofr_core.reporting.law.selection_appendix import selected_sentence, selection_sentences, selection_tables
     from spofr_core.reporting.pictures import write_images
     from spofr_core.reporting.plain_words import plain_summary
     from spofr_core.reporting.policy_frames import by_score, policy_bounds_rows, position_frame, sampled_frame
@@ -97,6 +98,7 @@ _HOME = {
         "violations_by_group",
     ),
     "glossary": ("TERMS", "Term", "WorkedList", "meaning"),
+    "law.selection_appendix": ("selected_sentence", "selection_sentences", "selection_tables"),
     "pictures": ("write_images",),
     "plain_words": ("plain_summary",),
     "policy_frames": ("by_score", "policy_bounds_rows", "position_frame", "sampled_frame"),
@@ -194,6 +196,9 @@ __all__ = [
     "report_name",
     "run_time_figure",
     "sampled_frame",
+    "selected_sentence",
+    "selection_sentences",
+    "selection_tables",
     "share_steps",
     "tolerance_text",
     "tradeoff_figure",

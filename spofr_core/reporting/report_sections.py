@@ -129,6 +129,8 @@ class Content:
         As a list with bullets.
     terms : sequence of Term
     code : sequence of Code
+    parts : sequence of (title, Content)
+        What stands under headings of its own, last.
     """
 
     facts: Sequence[Fact] = ()
@@ -138,6 +140,7 @@ class Content:
     sentences: Sequence[str] = ()
     terms: Sequence[Term] = ()
     code: Sequence[Code] = ()
+    parts: Sequence[tuple[str, Content]] = ()
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,13 @@ _OURS = (
     "definitions",
     "provenance",
 )
-SECTIONS: Registry[Section] = Registry("section", dict.fromkeys(_OURS, "spofr_core.reporting.audit_report"))
+SECTIONS: Registry[Section] = Registry(
+    "section",
+    {
+        **dict.fromkeys(_OURS, "spofr_core.reporting.audit_report"),
+        "selection": "spofr_core.reporting.law.selection_appendix",
+    },
+)
 """The sections of every report, in their order; those of plug-ins come last."""
 
 

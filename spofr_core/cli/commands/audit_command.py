@@ -12,6 +12,7 @@ import typer
 from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
+from spofr_core.cli.selection_options import SelectionOptions, print_selection
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
 from spofr_core.data import RankingDataset
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from spofr_core.reporting import Provenance
 
 
-@with_options(source=DataOptions, ask=FairnessOptions)
+@with_options(source=DataOptions, ask=FairnessOptions, select=SelectionOptions)
 def audit_command(
     source: DataOptions,
     ask: FairnessOptions,
+    select: SelectionOptions,
     json_: JsonOption = None,
     html: Annotated[
         Path | None,
@@ -63,13 +65,18 @@ def audit_command(
                 map_parts=map_parts,
                 **how,
             )
+            if select.asked:
+                parts = {"mapping": source.mapping(), "min_parts": many, "map_parts": map_parts}
+                result = result.with_selection(select.of_folder(folder, seed=seed, **parts))
     else:
         refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
         if model is not None:
-            result, data = _audit_model(model, source, ask, how)
+            result, data = _audit_model(model, source, ask, select, how)
         else:
             data = source.read()
             result = audit(data, ask.build(source, data), **how)
+            if select.asked:
+                result = result.with_selection(select.of_data(data, None, seed=seed))
     if html is not None:
         named = source.source if model is None else f"model {model}"
         fingerprint = None if data is None else data.fingerprint
@@ -84,6 +91,8 @@ def audit_command(
             typer.echo(sentence)
         _print_groups(result.summary)
         _print_measures(result.summary)
+        if result.selection is not None:
+            print_selection(result.selection.summary)
         for note in caveats(result.summary):
             typer.echo(f"note: {note}")
     if fail_on_violation and not result.ok:
@@ -91,13 +100,20 @@ def audit_command(
 
 
 def _audit_model(
-    model: str, source: DataOptions, ask: FairnessOptions, how: dict[str, Any]
+    model: str, source: DataOptions, ask: FairnessOptions, select: SelectionOptions, how: dict[str, Any]
 ) -> tuple[AuditResult, RankingDataset]:
     """Audit a model's policies: at another delta the programme is solved anew, a penalty method stays as it is."""
-    from spofr_core.experiments import audit_model
+    from spofr_core.experiments import audit_model, shown_policies, with_estimates
 
     trained, data = model_and_data(model, source)
-    return audit_model(trained, data, ask.of_model(trained.fairness), **how), data
+    fairness = ask.of_model(trained.fairness)
+    result = audit_model(trained, data, fairness, **how)
+    if select.asked:
+        by_score, seed = select.threshold is not None, how["seed"]
+        shown = None if by_score else shown_policies(trained, data, fairness)
+        ranked = with_estimates(trained, data) if by_score else data
+        result = result.with_selection(select.of_data(ranked, shown, seed=seed))
+    return result, data
 
 
 def _write_report(html: Path, result: AuditResult, origin: Provenance, ranked: RankingDataset | None) -> None:
