@@ -1,6 +1,9 @@
 """Audits and measures: per query first, aggregates second."""
 
 from spofr_core.evaluation.audit import AuditedModel, AuditResult, audit
+from spofr_core.evaluation.comparing.compared_names import named_measures
+from spofr_core.evaluation.comparing.comparison import Comparison, compare
+from spofr_core.evaluation.comparing.rival_text import Rival, parse_rival
 from spofr_core.evaluation.exact_tradeoff import EXACT_DELTAS, exact_tradeoff
 from spofr_core.evaluation.folder_audit import Map, audit_folder
 from spofr_core.evaluation.folder_repair import repair_folder
@@ -37,12 +40,14 @@ __all__ = [
     "TOLERANCE",
     "AuditResult",
     "AuditedModel",
+    "Comparison",
     "JudgedTable",
     "Map",
     "Measured",
     "Measurement",
     "QueryTable",
     "Repair",
+    "Rival",
     "SelectionRates",
     "SelectionRule",
     "SmallGroups",
@@ -53,6 +58,7 @@ __all__ = [
     "best_at_violation",
     "bootstrap_mean",
     "carried_delta",
+    "compare",
     "exact_tradeoff",
     "folder_selection_rates",
     "grid_search",
@@ -62,8 +68,10 @@ __all__ = [
     "measure_exposure",
     "method_difference",
     "multi_group",
+    "named_measures",
     "over_seeds",
     "paired_difference",
+    "parse_rival",
     "price_of_fairness",
     "repair",
     "repair_folder",

@@ -114,6 +114,30 @@ class RatiosOfSums:
             return _normal(float(value), _standard_error(pulls), confidence)
         return _percentiles(_quotients(self._draws[:, k], self._draws[:, other]), confidence)
 
+    def contrast_interval(
+        self, first: tuple[int, int], second: tuple[int, int], *, confidence: float = CONFIDENCE
+    ) -> Interval | None:
+        """Of one mean divided by another, less the same of a second pair of means."""
+        places = (*first, *second)
+        if min(self._queries[k] for k in places) < 2 or not min(self.values[first[1]], self.values[second[1]]) > 0:
+            return None
+        if len(self._pulls):
+            return _normal(*self.contrast(first, second), confidence)
+        draws = (_quotients(self._draws[:, k], self._draws[:, other]) for k, other in (first, second))
+        return _percentiles(np.subtract(*draws), confidence)
+
+    def contrast(self, first: tuple[int, int], second: tuple[int, int]) -> tuple[float, float]:
+        """That difference of two quotients, and its standard error."""
+        values = [float(self.values[k] / self.values[other]) for k, other in (first, second)]
+        if not len(self._pulls):
+            draws = (_quotients(self._draws[:, k], self._draws[:, other]) for k, other in (first, second))
+            return values[0] - values[1], float(np.nanstd(np.subtract(*draws)))
+        pulls = (
+            (self._pulls[:, k] - value * self._pulls[:, other]) / self.values[other]
+            for value, (k, other) in zip(values, (first, second), strict=True)
+        )
+        return values[0] - values[1], _standard_error(np.subtract(*pulls))
+
 
 def _quotients(numerators: FloatArray, denominators: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):

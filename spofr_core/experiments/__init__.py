@@ -34,6 +34,15 @@ if TYPE_CHECKING:
         shared_sample,
     )
     from spofr_core.experiments.progress import SweepBar, SweepState, format_duration, map_with_progress
+    from spofr_core.experiments.rivals import (
+        FirstRanking,
+        ReadAgain,
+        audit_rivals,
+        file_reader,
+        no_reader,
+        sample_data,
+        sample_reader,
+    )
     from spofr_core.experiments.run_data import DataShelf, load_splits, training_data
     from spofr_core.experiments.runs.execution import run_fairness
     from spofr_core.experiments.runs.home import (
@@ -62,6 +71,15 @@ if TYPE_CHECKING:
 _HOME = {
     "run_data": ("DataShelf", "load_splits", "training_data"),
     "model_audit": ("audit_model", "shown_policies"),
+    "rivals": (
+        "FirstRanking",
+        "ReadAgain",
+        "audit_rivals",
+        "file_reader",
+        "no_reader",
+        "sample_data",
+        "sample_reader",
+    ),
     "plans": ("MOST_RUNS", "Plan", "offered_deltas", "parse_numbers", "plan_sweep", "sample_groups", "shared_sample"),
     "earlier_times": ("time_from_earlier_runs",),
     "time_estimate": ("Estimate", "estimate"),
@@ -120,12 +138,14 @@ __all__ = [
     "ExecutorKind",
     "FileLock",
     "Finding",
+    "FirstRanking",
     "InlineExecutor",
     "Order",
     "Outcome",
     "Owner",
     "Plan",
     "PoolExecutor",
+    "ReadAgain",
     "Reproduction",
     "RunConfig",
     "RunRecord",
@@ -137,9 +157,11 @@ __all__ = [
     "Task",
     "TrainedModel",
     "audit_model",
+    "audit_rivals",
     "collect",
     "estimate",
     "export_results",
+    "file_reader",
     "findings",
     "format_duration",
     "home",
@@ -148,6 +170,7 @@ __all__ = [
     "make_executor",
     "map_with_progress",
     "missing_runs",
+    "no_reader",
     "offered_deltas",
     "parse_numbers",
     "plan_sweep",
@@ -160,7 +183,9 @@ __all__ = [
     "results",
     "run_fairness",
     "run_sweep",
+    "sample_data",
     "sample_groups",
+    "sample_reader",
     "shared_runs",
     "shared_sample",
     "shown_policies",

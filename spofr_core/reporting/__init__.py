@@ -46,6 +46,17 @@ if TYPE_CHECKING:
         share_steps,
         violations_by_group,
     )
+    from spofr_core.reporting.comparisons.comparison_charts import Distributions, distributions
+    from spofr_core.reporting.comparisons.comparison_report import comparison_html, comparison_name
+    from spofr_core.reporting.comparisons.comparison_words import (
+        TABLE_HEAD,
+        change_cells,
+        comparison_basis,
+        comparison_cells,
+        comparison_details,
+        comparison_headline,
+        comparison_notes,
+    )
     from spofr_core.reporting.glossary import TERMS, Term, WorkedList, meaning
     from spofr_core.reporting.law.selection_appendix import selected_sentence, selection_sentences, selection_tables
     from spofr_core.reporting.pictures import write_images
@@ -97,6 +108,17 @@ _HOME = {
         "share_steps",
         "violations_by_group",
     ),
+    "comparisons.comparison_charts": ("Distributions", "distributions"),
+    "comparisons.comparison_report": ("comparison_html", "comparison_name"),
+    "comparisons.comparison_words": (
+        "TABLE_HEAD",
+        "change_cells",
+        "comparison_basis",
+        "comparison_cells",
+        "comparison_details",
+        "comparison_headline",
+        "comparison_notes",
+    ),
     "glossary": ("TERMS", "Term", "WorkedList", "meaning"),
     "law.selection_appendix": ("selected_sentence", "selection_sentences", "selection_tables"),
     "pictures": ("write_images",),
@@ -128,9 +150,11 @@ __all__ = [
     "MOST_GROUPS",
     "MOST_STEPS",
     "SECTIONS",
+    "TABLE_HEAD",
     "TERMS",
     "Audited",
     "Content",
+    "Distributions",
     "ExposureBar",
     "GroupRow",
     "GroupStyle",
@@ -152,10 +176,19 @@ __all__ = [
     "bounds_counts",
     "by_score",
     "caveats",
+    "change_cells",
+    "comparison_basis",
+    "comparison_cells",
+    "comparison_details",
+    "comparison_headline",
+    "comparison_html",
+    "comparison_name",
+    "comparison_notes",
     "counted",
     "delta_text",
     "difference_text",
     "direction_text",
+    "distributions",
     "empty_slots",
     "exact_figure",
     "exact_traces",

@@ -58,7 +58,12 @@ _VERSIONED = ("spofr", "numpy", "scipy", "pandas")
 
 
 def audit_html(
-    result: Audited, *, provenance: Provenance | None = None, repaired: Audited | None = None, relaxed: int = 0
+    result: Audited,
+    *,
+    provenance: Provenance | None = None,
+    repaired: Audited | None = None,
+    relaxed: int = 0,
+    comparison: Mapping[str, Any] | None = None,
 ) -> str:
     """A self-contained HTML report of an audit.
 
@@ -74,13 +79,15 @@ def audit_html(
         The audit of the repair (`Repair.after`), for the sentence that says what it changes.
     relaxed : int
         Queries that the repair could not bring within delta.
+    comparison : mapping, optional
+        `Comparison.summary`, for the section that compares this ranking with others.
 
     Returns
     -------
     str
         The page: the sections in `SECTIONS`, in their order.
     """
-    report = Report(result, provenance or Provenance(), repaired, relaxed)
+    report = Report(result, provenance or Provenance(), repaired, relaxed, comparison)
     placed = [(section, section.content(report)) for section in SECTIONS.values()]
     sections = [(section, content) for section, content in placed if content is not None]
     return page_from(
@@ -95,14 +102,20 @@ def audit_html(
 
 def report_name(summary: Mapping[str, Any], provenance: Provenance, ending: str = "html") -> str:
     """A file name that says what is inside: "spofr-audit-hiring-exposure-delta-10pct-2026-11-16.html"."""
-    delta, source = summary["delta"], provenance.source or "data"
-    known = re.sub(r"\.(csv|tsv|txt|parquet|json|gz|zip|xlsx?)\b", "", source.replace("\\", "/").rsplit("/", 1)[-1])
+    delta = summary["delta"]
     if isinstance(delta, Mapping):
         asked = "by-group"
     else:
         asked = f"{100 * delta:.6g}pct" if summary["unit"] == "share" else f"{delta:.6g}"
-    named = re.sub(r"[^0-9a-z]+", "-", known.lower()).strip("-")[:40].rstrip("-") or "data"
-    return f"spofr-audit-{named}-{summary['notion']}-delta-{asked}-{_day(provenance).isoformat()}.{ending}"
+    day = _day(provenance).isoformat()
+    return f"spofr-audit-{file_words(provenance.source)}-{summary['notion']}-delta-{asked}-{day}.{ending}"
+
+
+def file_words(source: str | None) -> str:
+    """What was read, as part of a file name."""
+    known = (source or "data").replace("\\", "/").rsplit("/", 1)[-1]
+    known = re.sub(r"\.(csv|tsv|txt|parquet|json|gz|zip|xlsx?)\b", "", known)
+    return re.sub(r"[^0-9a-z]+", "-", known.lower()).strip("-")[:40].rstrip("-") or "data"
 
 
 def _day(provenance: Provenance) -> datetime.date:
@@ -329,12 +342,13 @@ def _definitions(report: Report) -> Content:
 
 def _provenance(report: Report) -> Content:
     given = report.provenance
-    terms = [Term("Versions", ", ".join(_versions())), Term("Summary schema", str(report.summary["schema"]))]
+    terms = [Term("Versions", ", ".join(versions())), Term("Summary schema", str(report.summary["schema"]))]
     code = [Code("In a shell", given.command or ""), Code("In Python", given.python or "")]
     return Content(terms=terms, code=[lines for lines in code if lines.lines])
 
 
-def _versions() -> Iterable[str]:
+def versions() -> Iterable[str]:
+    """Python and the packages whose version may change a number."""
     yield f"Python {platform.python_version()}"
     for package in _VERSIONED:
         try:

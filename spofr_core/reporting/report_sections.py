@@ -54,13 +54,15 @@ class Provenance:
 class Report:
     """What sections speak of: the result of an audit, where it came from, and the audit of its repair if there is one.
 
-    `relaxed` counts the queries that no repair brings within delta.
+    `relaxed` counts the queries that no repair brings within delta; `comparison` is `Comparison.summary`, if this
+    ranking was compared with others.
     """
 
     result: Audited
     provenance: Provenance
     repaired: Audited | None = None
     relaxed: int = 0
+    comparison: Mapping[str, Any] | None = None
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -185,6 +187,7 @@ SECTIONS: Registry[Section] = Registry(
     "section",
     {
         **dict.fromkeys(_OURS, "spofr_core.reporting.audit_report"),
+        "comparison": "spofr_core.reporting.comparisons.comparison_report",
         "selection": "spofr_core.reporting.law.selection_appendix",
     },
 )

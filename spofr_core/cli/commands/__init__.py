@@ -34,6 +34,7 @@ COMMANDS: Registry[Command] = Registry(
         "audit": "spofr_core.cli.commands.audit_command",
         "measure": "spofr_core.cli.commands.measure_command",
         "repair": "spofr_core.cli.commands.repair_command",
+        "compare": "spofr_core.cli.commands.compare_command",
         "verify": "spofr_core.cli.commands.verify_command",
         "train": "spofr_core.cli.commands.train_command",
         "sweep": "spofr_core.cli.commands.sweep_command",

@@ -1,0 +1,1 @@
+"""One ranking beside another: sentences, charts and the page about it."""
