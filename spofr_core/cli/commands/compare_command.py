@@ -48,7 +48,9 @@ def compare_command(
             "gets less. Repeat for more."
         ),
     ] = None,
-    name: Annotated[str, typer.Option(help="What the first ranking is called.")] = "now",
+    name: Annotated[
+        str | None, typer.Option(help="What the first ranking is called. [default: now, or the model's name]")
+    ] = None,
     json_: JsonOption = None,
     html: Annotated[
         Path | None, typer.Option(help="Write a self-contained report; in a folder it gets a name of its own.")
@@ -70,7 +72,7 @@ def compare_command(
     if not rival:
         raise ConfigError("Nothing to compare with is named: give --with score=COL, --with repair or another rival.")
     rivals = [parse_rival(text, "--with") for text in rival]
-    first = _first(source, ask, model, rivals, name)
+    first = _first(source, ask, model, rivals, name or ("now" if model is None else f"model {Path(model).name}"))
     chosen = [*(measure or ()), *(fail_if_worse or ())]
     how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": SmallGroups(items=small_items, lists=small_lists)}
     audits = audit_rivals(first, rivals, measures=named_measures(chosen), **how)

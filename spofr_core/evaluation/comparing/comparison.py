@@ -90,7 +90,8 @@ class Comparison:
             difference: after - before, or after / before - 1 where `relative`; lower, upper: its interval, which
             excludes 0 only where the test rejects;
             n: queries compared, left_out: paired ones in which one side has no value;
-            p: two-sided sign-flip test, p_holm: adjusted over all rows tested, test ("exact", "drawn" or "normal");
+            p: two-sided sign-flip test (missing where no query differs, and for small groups), p_holm: adjusted over
+            all rows tested, test ("exact", "drawn" or "normal");
             verdict: "better", "worse", "different" (no way is better) or "no difference that n queries can show".
         """
         return pd.DataFrame([dataclasses.asdict(line) for line in self.lines], columns=list(COLUMNS))
@@ -192,6 +193,11 @@ class Comparison:
                     "is better there; name another row."
                 )
         return [line for line in chosen if line.is_worse]
+
+    def _repr_html_(self) -> str:
+        from spofr_core.reporting import comparison_card
+
+        return comparison_card(self)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The summary as JSON text, also written to `path` if one is given."""

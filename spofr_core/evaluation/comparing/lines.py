@@ -83,19 +83,22 @@ def measured_lines(
       sign of R_after - R_before.
     - Of the exposure ratio min_g R_g / max_g R_g: the difference of the two, an interval for the pairs of groups that
       were found (which allows for their having been picked), and the test that swaps whole queries and picks anew.
+
+    What is the same in every query is not tested: there is nothing that could be flipped.
     """
     ratios = None if sums is None else _Ratios(sums, seed)
-    tested = [quantity for quantity in found if not quantity.small and quantity.kind != "ratio"]
-    columns = [
-        sums.pooled_differences(sums.before.names.index(str(quantity.group)))
+    columns = {
+        quantity.name: sums.pooled_differences(sums.before.names.index(str(quantity.group)))
         if quantity.kind == "group" and sums is not None
         else np.nan_to_num(quantity.difference)
-        for quantity in tested
-    ]
+        for quantity in found
+        if not quantity.small and quantity.kind != "ratio"
+    }
+    columns = {name: differences for name, differences in columns.items() if np.any(differences)}
     tests: dict[str, FlipTest] = {}
     if columns:
-        flips = sign_flip_tests(np.stack(columns, axis=1), seed=seed)
-        tests = {quantity.name: test for quantity, test in zip(tested, flips, strict=True)}
+        flips = sign_flip_tests(np.stack(list(columns.values()), axis=1), seed=seed)
+        tests = dict(zip(columns, flips, strict=True))
     lines = []
     for quantity in found:
         if quantity.kind == "group" and ratios is not None:
@@ -216,7 +219,7 @@ class _Ratios:
             values.append(float(relative[low] / relative[high]))
             places.append((low + shift, high + shift))
         if sums.same_names and all(sums.same(g) for g in sums.before.large.tolist()):
-            return _Numbers(values[0], values[1], 0.0, (0.0, 0.0) if n > 1 else None, n), FlipTest(1.0, "exact")
+            return _Numbers(values[0], values[1], 0.0, (0.0, 0.0) if n > 1 else None, n), None
         picked = max(len(side.large) * (len(side.large) - 1) // 2 for side in (sums.before, sums.after))
         level = 1 - (1 - confidence) / picked
         interval = self.ratios.contrast_interval(places[1], places[0], confidence=level)

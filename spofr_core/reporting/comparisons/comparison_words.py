@@ -9,7 +9,6 @@ from spofr_core.reporting.words import (
     MOST_NAMED,
     counted,
     delta_text,
-    has,
     listed,
     name_text,
     named,
@@ -70,7 +69,7 @@ def comparison_notes(summary: Mapping[str, Any], rival: str | None = None) -> li
     if 0 < found["queries"]["both"] < _FEW:
         said.append("So few queries make rough intervals.")
     said += _asked(summary, name, found)
-    said += [_left_out(row, found["queries"]["both"]) for row in found["rows"] if row["left_out"] and not row["small"]]
+    said += _left_out(found)
     said += [
         f"{_refused(reason['name'])} not compared: {name_text(reason['why'], 300)}." for reason in found["not_compared"]
     ]
@@ -312,14 +311,25 @@ def _asked(summary: Mapping[str, Any], rival: str, found: Mapping[str, Any]) -> 
     ]
 
 
-def _left_out(row: Mapping[str, Any], both: int) -> str:
-    why = {
-        "group": f"{named(row['group'])} {has(row['group'])} no item there, or nobody beside",
-        "ratio": "no two groups there",
-        "violation": "no two groups there",
-        "share": "delta forbids nothing there, in one of the two at least",
-    }.get(row["kind"], "it has no value there, in one of the two at least")
-    return f"{_start(_label(row))}: {row['left_out']:,} of {counted(both, 'query', 'queries')} left out ({why})."
+def _left_out(found: Mapping[str, Any]) -> list[str]:
+    """Queries without a value, rows of the same number and reason together; groups need not be in every list."""
+    together: dict[tuple[int, str], list[str]] = {}
+    for row in found["rows"]:
+        if row["left_out"] and row["kind"] != "group":
+            together.setdefault((row["left_out"], _NO_VALUE[row["kind"]]), []).append(_label(row))
+    both = counted(found["queries"]["both"], "query", "queries")
+    return [
+        f"{_start(listed(labels))}: {left_out:,} of {both} left out, {why}."
+        for (left_out, why), labels in together.items()
+    ]
+
+
+_NO_VALUE = {
+    "ratio": "which have no two groups",
+    "violation": "which have no two groups",
+    "share": "in which delta forbids nothing, or there are no two groups",
+    "measure": "which have no value in one of the two at least",
+}
 
 
 def _refused(name: str) -> str:
