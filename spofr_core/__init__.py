@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spofr_core.lazy import lazy_names
+from spofr_core.notebook import draws
 
 if TYPE_CHECKING:
     from spofr_core.data import RankingDataset, load_sample, read_dataset, simulate_clicks
@@ -91,3 +92,4 @@ __all__ = [
 
 
 __getattr__ = lazy_names(__name__, _HOME)  # an audit does not wait for torch
+draws("policy", "spofr_core.reporting.notebooks.policy_card:policy_card")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FOUNDATIONS = ("errors", "config", "files", "lazy", "browser", "registry", "splitmix")
+FOUNDATIONS = ("errors", "config", "files", "lazy", "browser", "notebook", "registry", "splitmix")
 ROOMS = ("data", "fairness", "policy", "measures", "learning", "reporting", "evaluation", "experiments", "cli")
 DASHBOARD = ("escaping", "navigation", "charts", "jobs", "session", "widgets", "views", "app")
 """Each may import from those before it, and from itself."""

@@ -117,6 +117,11 @@ class AuditResult:
         """The same share at any deltas, each the same for all groups; NaN where delta forbids nothing."""
         return self.measurement.share_at(deltas)
 
+    def _repr_html_(self) -> str:
+        from spofr_core.reporting import audit_card
+
+        return audit_card(self)
+
     def to_json(self, path: str | Path | None = None) -> str:
         """The summary as JSON text, also written to `path` if one is given."""
         text = json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from spofr_core.config import checked_seed
 from spofr_core.errors import ConfigError
+from spofr_core.notebook import drawn
 from spofr_core.policy.programme import FloatArray
 from spofr_core.policy.proof.certificate import CertificateDict, certificate_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spofr_core.fairness import Discount
+    from spofr_core.fairness import Discount, Fairness
     from spofr_core.policy.policies import Policies
 
 
@@ -156,6 +157,16 @@ class Policy:
         return self._batch.discount
 
     @property
+    def fairness(self) -> Fairness:
+        """What was asked for."""
+        return self._batch.fairness
+
+    @property
+    def gap(self) -> float:
+        """How far the utility can be from the optimum; NaN where nothing is known (read from a table)."""
+        return float(self._batch.gap[self._index])
+
+    @property
     def relaxed(self) -> float | None:
         """The list's smallest feasible delta where it was used instead of the one asked for; otherwise None."""
         return self._batch.relaxed.get(self._index)
@@ -185,6 +196,9 @@ class Policy:
     def to_frame(self) -> pd.DataFrame:
         """The long table: query_id, ranking, probability, position, item_id."""
         return self._batch.part(self._index).to_frame()
+
+    def _repr_html_(self) -> str:
+        return drawn("policy", self)
 
     def _by_group(self, table: FloatArray) -> dict[str, float]:
         lists = self._batch.lists

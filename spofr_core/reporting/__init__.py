@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     )
     from spofr_core.reporting.glossary import TERMS, Term, WorkedList, meaning
     from spofr_core.reporting.law.selection_appendix import selected_sentence, selection_sentences, selection_tables
+    from spofr_core.reporting.notebooks.audit_card import audit_card
+    from spofr_core.reporting.notebooks.comparison_card import comparison_card
+    from spofr_core.reporting.notebooks.measured_card import measured_card
+    from spofr_core.reporting.notebooks.policy_card import policy_card
     from spofr_core.reporting.pictures import write_images
     from spofr_core.reporting.plain_words import plain_summary
     from spofr_core.reporting.policy_frames import by_score, policy_bounds_rows, position_frame, sampled_frame
@@ -121,6 +125,10 @@ _HOME = {
     ),
     "glossary": ("TERMS", "Term", "WorkedList", "meaning"),
     "law.selection_appendix": ("selected_sentence", "selection_sentences", "selection_tables"),
+    "notebooks.audit_card": ("audit_card",),
+    "notebooks.comparison_card": ("comparison_card",),
+    "notebooks.measured_card": ("measured_card",),
+    "notebooks.policy_card": ("policy_card",),
     "pictures": ("write_images",),
     "plain_words": ("plain_summary",),
     "policy_frames": ("by_score", "policy_bounds_rows", "position_frame", "sampled_frame"),
@@ -170,6 +178,7 @@ __all__ = [
     "WorkedList",
     "achieved_figure",
     "achieved_traces",
+    "audit_card",
     "audit_html",
     "bar_traces",
     "baselines",
@@ -178,6 +187,7 @@ __all__ = [
     "caveats",
     "change_cells",
     "comparison_basis",
+    "comparison_card",
     "comparison_cells",
     "comparison_details",
     "comparison_headline",
@@ -209,6 +219,7 @@ __all__ = [
     "mark_at",
     "matched",
     "meaning",
+    "measured_card",
     "method_style",
     "method_title",
     "name_text",
@@ -221,6 +232,7 @@ __all__ = [
     "percent",
     "plain_summary",
     "policy_bounds_rows",
+    "policy_card",
     "position_frame",
     "price_figure",
     "price_traces",

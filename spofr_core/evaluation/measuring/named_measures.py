@@ -116,6 +116,11 @@ class Measured:
             "flagged": _flagged(measure, values, found.overall),
         }
 
+    def _repr_html_(self) -> str:
+        from spofr_core.reporting import measured_card
+
+        return measured_card(self)
+
     def to_json(self, path: str | Path | None = None) -> str:
         """The summary as JSON text, also written to `path` if one is given."""
         text = json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)
