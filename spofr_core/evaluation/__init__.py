@@ -18,6 +18,13 @@ from spofr_core.evaluation.seeds import over_seeds, paired_difference, sign_of
 from spofr_core.evaluation.selection import RULES, SelectionRule
 from spofr_core.evaluation.selection.folder_rates import folder_selection_rates
 from spofr_core.evaluation.selection.rates import SelectionRates, selection_rates
+from spofr_core.evaluation.slicing.crossing import Crossing
+from spofr_core.evaluation.slicing.over_time import Change, OverTime, over_time
+from spofr_core.evaluation.slicing.query_values import HasQueryValues, QueryValues, values_of
+from spofr_core.evaluation.slicing.slice_exposure import SlicedExposure, sliced_exposure
+from spofr_core.evaluation.slicing.sliced_result import SlicedResult, Slicing, sliced_result
+from spofr_core.evaluation.slicing.slices import Slices, slices
+from spofr_core.evaluation.slicing.windows import Window, Windows, checked_window
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.evaluation.tradeoffs import (
     achieved_tradeoff,
@@ -40,17 +47,28 @@ __all__ = [
     "TOLERANCE",
     "AuditResult",
     "AuditedModel",
+    "Change",
     "Comparison",
+    "Crossing",
+    "HasQueryValues",
     "JudgedTable",
     "Map",
     "Measured",
     "Measurement",
+    "OverTime",
     "QueryTable",
+    "QueryValues",
     "Repair",
     "Rival",
     "SelectionRates",
     "SelectionRule",
+    "SlicedExposure",
+    "SlicedResult",
+    "Slices",
+    "Slicing",
     "SmallGroups",
+    "Window",
+    "Windows",
     "achieved_tradeoff",
     "asked_and_achieved",
     "audit",
@@ -58,6 +76,7 @@ __all__ = [
     "best_at_violation",
     "bootstrap_mean",
     "carried_delta",
+    "checked_window",
     "compare",
     "exact_tradeoff",
     "folder_selection_rates",
@@ -70,6 +89,7 @@ __all__ = [
     "multi_group",
     "named_measures",
     "over_seeds",
+    "over_time",
     "paired_difference",
     "parse_rival",
     "price_of_fairness",
@@ -80,7 +100,11 @@ __all__ = [
     "run_times",
     "selection_rates",
     "sign_of",
+    "sliced_exposure",
+    "sliced_result",
+    "slices",
     "tradeoff",
     "training_sizes",
+    "values_of",
     "wilson",
 ]

@@ -15,6 +15,12 @@ from numpy.typing import ArrayLike
 from spofr_core.data import RankingDataset, write_csv
 from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.query_table import FloatArray, JudgedTable
+from spofr_core.evaluation.slicing.over_time import OverTime, over_time
+from spofr_core.evaluation.slicing.query_values import VIOLATION, QueryValues, table_values
+from spofr_core.evaluation.slicing.slice_exposure import sliced_exposure
+from spofr_core.evaluation.slicing.sliced_result import USUAL, SlicedResult, sliced_result, slicings_of
+from spofr_core.evaluation.slicing.slices import Slices, slices
+from spofr_core.evaluation.slicing.windows import AUTO, Window
 from spofr_core.evaluation.summary import SmallGroups, summarise
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
@@ -72,12 +78,15 @@ class AuditResult:
         Whose policies these are, where they are not the ranking that the data came with.
     selection : SelectionRates, optional
         Who is selected, where that was asked for.
+    sliced : SlicedResult, optional
+        Slices and courses over time, where they were asked for.
     """
 
     measurement: Measurement
     fairness: Fairness
     model: AuditedModel | None = None
     selection: SelectionRates | None = None
+    sliced: SlicedResult | None = None
 
     @cached_property
     def table(self) -> JudgedTable:
@@ -93,8 +102,9 @@ class AuditResult:
     def summary(self) -> dict[str, Any]:
         """Plain, JSON-able dict; its schema is written in `spofr_core.evaluation.summary`."""
         found = summarise(self.measurement.summary, self.table, self.fairness, self.measurement.small)
+        sliced = {} if self.sliced is None else self.sliced.summary
         selected = {} if self.selection is None else {"selection": self.selection.summary}
-        return found | {"model": None if self.model is None else self.model.to_dict()} | selected
+        return found | {"model": None if self.model is None else self.model.to_dict()} | selected | sliced
 
     def of_model(self, title: str, *, guaranteed: bool, contrast: AuditResult | None = None) -> AuditResult:
         """The same audit, said to be of a trained model."""
@@ -103,6 +113,27 @@ class AuditResult:
     def with_selection(self, selection: SelectionRates) -> AuditResult:
         """The same audit with who is selected, for summary and report; see `selection_rates`."""
         return replace(self, selection=selection)
+
+    def with_slices(
+        self, by: Sequence[str] = (), *, window: Window | None = None, measures: Sequence[str] = USUAL
+    ) -> AuditResult:
+        """The same audit with slices by these attributes and courses over time, for summary and report."""
+        exposure = [sliced_exposure(self.table, names, small=self.measurement.small) for names in slicings_of(by)]
+        how: dict[str, Any] = {"window": window, "measures": measures, "seed": self.measurement.seed}
+        return replace(self, sliced=sliced_result(self, by, exposure=exposure, **how))
+
+    def query_values(self, measure: str) -> QueryValues:
+        """What a measure ("violation", "fair", or one that was computed) is in each query."""
+        entries = self.measurement.summary["measures"]
+        return table_values(self.table, measure, unit=self.fairness.unit, entries=entries)
+
+    def slices(self, by: str | Sequence[str], *, measure: str = VIOLATION, **how: Any) -> Slices:
+        """A measure by slices of the queries; see `spofr_core.evaluation.slices`."""
+        return slices(self, by, measure=measure, **how)
+
+    def over_time(self, window: Window = AUTO, *, measure: str = VIOLATION, **how: Any) -> OverTime:
+        """A measure over time; see `spofr_core.evaluation.over_time`."""
+        return over_time(self, window, measure=measure, **{"seed": self.measurement.seed, **how})
 
     @property
     def ok(self) -> bool:

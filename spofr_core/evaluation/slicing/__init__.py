@@ -1,0 +1,1 @@
+"""Results by slices of the queries and over time: per-query values in, frames with simultaneous intervals out."""

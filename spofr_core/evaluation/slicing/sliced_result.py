@@ -1,0 +1,117 @@
+"""What an audit says of slices and of time, together: every slicing that was asked for, and its plain summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spofr_core.errors import ConfigError
+from spofr_core.evaluation.slicing.over_time import OverTime, over_time
+from spofr_core.evaluation.slicing.query_values import FAIR, VIOLATION, Source
+from spofr_core.evaluation.slicing.slice_exposure import SlicedExposure
+from spofr_core.evaluation.slicing.slices import Slices, slices
+from spofr_core.evaluation.slicing.windows import Window
+
+USUAL = (VIOLATION, FAIR)
+
+
+@dataclass(frozen=True, eq=False)
+class Slicing:
+    """Measures by one attribute, or one crossing of attributes; with the exposure of groups where it is known."""
+
+    measures: tuple[Slices, ...]
+    exposure: SlicedExposure | None = None
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The attributes."""
+        return self.measures[0].crossing.by
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Plain: by, confidence, fewest, measures [`Slices.summary`], exposure [`SlicedExposure.summary`] or null."""
+        first = self.measures[0]
+        return {
+            "by": list(self.by),
+            "confidence": first.confidence,
+            "fewest": first.fewest,
+            "measures": [found.summary for found in self.measures],
+            "exposure": None if self.exposure is None else self.exposure.summary,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SlicedResult:
+    """Slices and courses over time of one result.
+
+    Attributes
+    ----------
+    slicings : tuple of Slicing
+    courses : tuple of OverTime
+        One per measure, all over the same windows.
+    """
+
+    slicings: tuple[Slicing, ...] = ()
+    courses: tuple[OverTime, ...] = ()
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Plain: slices [`Slicing.summary`], and time {window, confidence, fewest, without_time, measures}; what was
+        not asked for is not in it."""
+        found: dict[str, Any] = {}
+        if self.slicings:
+            found["slices"] = [slicing.summary for slicing in self.slicings]
+        if self.courses:
+            first = self.courses[0]
+            found["time"] = {
+                "window": first.windows.kind,
+                "confidence": first.confidence,
+                "fewest": first.fewest,
+                "without_time": first.without_time,
+                "measures": [course.summary for course in self.courses],
+            }
+        return found
+
+
+def sliced_result(
+    source: Source,
+    by: Sequence[str] = (),
+    *,
+    window: Window | None = None,
+    measures: Sequence[str] = USUAL,
+    exposure: Sequence[SlicedExposure] = (),
+    seed: int = 0,
+) -> SlicedResult:
+    """Slices by each attribute alone and, of several, by their crossing; and courses over time.
+
+    Parameters
+    ----------
+    source : AuditResult, Measured, or anything with a method `query_values`
+    by : sequence of str
+        Attributes of the queries.
+    window : {"auto", "day", "week", "month"} or int, optional
+        Without it nothing is said about time.
+    measures : sequence of str
+        Which measures; see `values_of`.
+    exposure : sequence of SlicedExposure
+        By the attributes of each slicing in turn, where groups are known.
+    seed : int
+        Of the permutation tests over time.
+    """
+    if not measures:
+        raise ConfigError("Name a measure to slice, such as 'violation'.")
+    named = list(dict.fromkeys(measures))
+    given = {found.crossing.by: found for found in exposure}
+    slicings = tuple(
+        Slicing(tuple(slices(source, names, measure=measure) for measure in named), given.get(names))
+        for names in slicings_of(by)
+    )
+    courses = () if window is None else tuple(over_time(source, window, measure=name, seed=seed) for name in named)
+    return SlicedResult(slicings, courses)
+
+
+def slicings_of(by: Sequence[str]) -> list[tuple[str, ...]]:
+    """Each attribute alone, and of several their crossing."""
+    names = tuple(dict.fromkeys(by))
+    return [*((name,) for name in names), *((names,) if len(names) > 1 else ())]
