@@ -14,6 +14,7 @@ from spofr_core.experiments.model_audit import shown_policies
 from spofr_core.experiments.trained_model import resolve_model, with_estimates
 from spofr_core.fairness import NOTIONS, Fairness, group_merits, parse_delta
 from spofr_core.learning import Estimator
+from spofr_core.policy import RankingPolicies
 
 
 class ReadAgain(Protocol):
@@ -46,6 +47,23 @@ class FirstRanking:
     read_again: ReadAgain
     model: Estimator | None = None
     name: str = "now"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A ranking of many lists, with what is asked of it.
+
+    Attributes
+    ----------
+    data : RankingDataset
+    fairness : Fairness
+    policies : RankingPolicies, optional
+        What its readers see, where that is not the order of the scores of the data.
+    """
+
+    data: RankingDataset
+    fairness: Fairness
+    policies: RankingPolicies | None = None
 
 
 def file_reader(source: Any, mapping: Mapping[str, Any]) -> ReadAgain:
@@ -121,32 +139,43 @@ def audit_rivals(
     twice = [title for place, title in enumerate(titles) if title in titles[:place]]
     if twice:
         raise ConfigError(f"Two of the rankings are called {twice[0]!r}; give one another name: name=....")
-    found = {first.name: _audit(first.data, first.fairness, first.model, how)}
-    return found | {rival.title: _audit_rival(first, rival, how) for rival in read}
+    shown = {first.name: first_shown(first)} | {rival.title: rival_shown(first, rival, seed=seed) for rival in read}
+    return {name: audit(each.data, each.fairness, policies=each.policies, **how) for name, each in shown.items()}
 
 
-def _audit_rival(first: FirstRanking, rival: Rival, how: Mapping[str, Any]) -> AuditResult:
+def first_shown(first: FirstRanking) -> Shown:
+    """What the first ranking shows: the order of its scores, or what its model makes of them."""
+    return _shown(first.data, first.fairness, first.model)
+
+
+def rival_shown(first: FirstRanking, rival: Rival, *, seed: int = 0) -> Shown:
+    """What a rival shows: the order of another column, what a model makes of the data, or a repair.
+
+    Raises
+    ------
+    ConfigError
+        When it cannot be built from the first.
+    """
     by_column = rival.score is not None or rival.rank is not None
     model = None if by_column else first.model if rival.model is None else resolve_model(rival.model).estimator
     data = _data(first, rival, model)
     fairness = _fairness(first.fairness, rival, data)
-    return _repaired(data, fairness, model, how) if rival.repair else _audit(data, fairness, model, how)
+    return _repaired(data, fairness, model, seed) if rival.repair else _shown(data, fairness, model)
 
 
-def _audit(data: RankingDataset, fairness: Fairness, model: Estimator | None, how: Mapping[str, Any]) -> AuditResult:
-    policies = None if model is None else shown_policies(model, data, fairness)
-    return audit(data, fairness, policies=policies, **how)
+def _shown(data: RankingDataset, fairness: Fairness, model: Estimator | None) -> Shown:
+    return Shown(data, fairness, None if model is None else shown_policies(model, data, fairness))
 
 
-def _repaired(data: RankingDataset, fairness: Fairness, model: Estimator | None, how: Mapping[str, Any]) -> AuditResult:
+def _repaired(data: RankingDataset, fairness: Fairness, model: Estimator | None, seed: int) -> Shown:
     ranked = data if model is None else with_estimates(model, data)
     discount = None if model is None else model.discount
-    found = repair(ranked, fairness, discount=discount, seed=how["seed"], on_infeasible="relax")
+    found = repair(ranked, fairness, discount=discount, seed=seed, on_infeasible="relax")
     relaxed = len(found.policies.relaxed)
     if relaxed:
         lists = "1 query" if relaxed == 1 else f"{relaxed:,} queries"
         ranked = ranked.with_notes(f"In {lists} no repair can hold delta: it comes as close as it can there.")
-    return audit(ranked, fairness, policies=found.policies, **how)
+    return Shown(ranked, fairness, found.policies)
 
 
 def _data(first: FirstRanking, rival: Rival, model: Estimator | None) -> RankingDataset:

@@ -98,7 +98,7 @@ def _lists(queries: int, items: int, seed: int) -> RankingDataset:
         groups=groups,
         group_names=("men", "women"),
         relevance=rng.integers(0, 3, rows) / 2,
-        score=np.round(rng.normal(size=rows) - 0.3 * groups, 5),
+        score=np.round(rng.normal(size=rows) - 0.3 * groups.astype(np.float64), 5),
     )
 
 
