@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from spofr_core.data import SAMPLES, RankingDataset, Sample, read_dataset
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation import AuditResult, Rival, SmallGroups, audit, parse_rival, repair
-from spofr_core.experiments.model_audit import shown_policies
-from spofr_core.experiments.trained_model import resolve_model, with_estimates
 from spofr_core.fairness import NOTIONS, Fairness, group_merits, parse_delta
-from spofr_core.learning import Estimator
 from spofr_core.policy import RankingPolicies
+
+if TYPE_CHECKING:
+    from spofr_core.learning import Estimator
 
 
 class ReadAgain(Protocol):
@@ -157,18 +157,40 @@ def rival_shown(first: FirstRanking, rival: Rival, *, seed: int = 0) -> Shown:
         When it cannot be built from the first.
     """
     by_column = rival.score is not None or rival.rank is not None
-    model = None if by_column else first.model if rival.model is None else resolve_model(rival.model).estimator
+    model = None if by_column else first.model if rival.model is None else _model(rival.model)
     data = _data(first, rival, model)
     fairness = _fairness(first.fairness, rival, data)
     return _repaired(data, fairness, model, seed) if rival.repair else _shown(data, fairness, model)
 
 
+# Models need torch, which takes seconds to import: only a comparison with one waits for it.
+
+
+def _model(name: str) -> Estimator:
+    from spofr_core.experiments.trained_model import resolve_model
+
+    return resolve_model(name).estimator
+
+
+def _estimated(model: Estimator | None, data: RankingDataset) -> RankingDataset:
+    """The data with what the model ranks by."""
+    if model is None:
+        return data
+    from spofr_core.experiments.trained_model import with_estimates
+
+    return with_estimates(model, data)
+
+
 def _shown(data: RankingDataset, fairness: Fairness, model: Estimator | None) -> Shown:
-    return Shown(data, fairness, None if model is None else shown_policies(model, data, fairness))
+    if model is None:
+        return Shown(data, fairness)
+    from spofr_core.experiments.model_audit import shown_policies
+
+    return Shown(data, fairness, shown_policies(model, data, fairness))
 
 
 def _repaired(data: RankingDataset, fairness: Fairness, model: Estimator | None, seed: int) -> Shown:
-    ranked = data if model is None else with_estimates(model, data)
+    ranked = _estimated(model, data)
     discount = None if model is None else model.discount
     found = repair(ranked, fairness, discount=discount, seed=seed, on_infeasible="relax")
     relaxed = len(found.policies.relaxed)
