@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spofr_core.evaluation.comparing.pairing import Pair
-from spofr_core.evaluation.comparing.sides import Side
+from spofr_core.evaluation.comparing.sides import Side, same_setting
 from spofr_core.evaluation.query_table import BoolArray, FloatArray, JudgedTable
 
 _ROUNDING = 1e-12
@@ -57,7 +57,7 @@ class GroupSums:
         before, after = pair.before, pair.after
         if before.table is None or after.table is None:
             return None
-        if before.settings["position_bias"] != after.settings["position_bias"]:
+        if not same_setting(before.settings["position_bias"], after.settings["position_bias"]):
             return None
         both = before.table.applicable & after.table.applicable
         first = _sums(before, before.table, before.group_names, both)

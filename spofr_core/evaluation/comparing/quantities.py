@@ -11,7 +11,7 @@ import numpy as np
 
 from spofr_core.evaluation.comparing.group_sums import GroupSums, alike, over
 from spofr_core.evaluation.comparing.pairing import Pair
-from spofr_core.evaluation.comparing.sides import Side
+from spofr_core.evaluation.comparing.sides import SETTINGS, Side, same_setting, setting_text
 from spofr_core.evaluation.query_table import BoolArray, FloatArray, JudgedTable
 from spofr_core.measures import Better, Measure
 
@@ -104,8 +104,8 @@ def _audits_differ(pair: Pair) -> dict[str, str]:
     """What cannot be compared between these two audits, and why."""
     before, after = pair.before, pair.after
     differing: dict[str, str] = {}
-    if before.settings["position_bias"] != after.settings["position_bias"]:
-        models = f"{before.settings['position_bias']} and {after.settings['position_bias']}"
+    if not same_setting(before.settings["position_bias"], after.settings["position_bias"]):
+        models = " and ".join(setting_text(side.settings["position_bias"]) for side in (before, after))
         why = f"the exposure models differ ({models})"
         return {EXPOSURE: why, RATIO: why, VIOLATION: why}
     if not pair.same_groups:
@@ -204,13 +204,14 @@ def _why_not(name: str, pair: Pair) -> str | None:
         if name not in side.values:
             return f"only {other.name!r} has it"
     measure = before.measures[name]
-    for setting in ("position_bias", "discount", "cutoff", "target", "protected"):
+    for setting in SETTINGS:
         mine, theirs = before.settings.get(setting), after.settings.get(setting)
         known = setting in before.settings and setting in after.settings
-        if known and mine != theirs and _depends(measure, setting):
-            return f"its {_SETTING_WORDS[setting]} differs ({mine} and {theirs})"
+        if known and not same_setting(mine, theirs) and _depends(measure, setting):
+            return f"its {_SETTING_WORDS[setting]} differs ({setting_text(mine)} and {setting_text(theirs)})"
     if not np.any(np.isfinite(before.values[name]) & np.isfinite(after.values[name])):
-        return "it is undefined in every query, on one side at least"
+        needs = f" (it needs {' and '.join(measure.needs)})" if measure.needs else ""
+        return f"it is undefined in every query, on one side at least{needs}"
     return None
 
 

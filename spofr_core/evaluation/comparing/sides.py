@@ -37,7 +37,7 @@ class Side:
     measures : mapping of str to Measure
         What each is.
     settings : mapping
-        Of `SETTINGS`, those that are known, plain.
+        Of `SETTINGS`, those that are known: as objects where it is an audit, as their labels otherwise.
     table : JudgedTable, optional
         Exposures, violations and what holds delta, where it is an audit.
     fairness : Fairness, optional
@@ -86,6 +86,18 @@ class Side:
         )
 
 
+def setting_text(setting: Any) -> str:
+    """A setting in words."""
+    return str(getattr(setting, "label", setting))
+
+
+def same_setting(mine: Any, theirs: Any) -> bool:
+    """Whether two settings are the same; where one is known by its label only, whether their labels are."""
+    if type(mine) is type(theirs):
+        return bool(mine == theirs)
+    return setting_text(mine) == setting_text(theirs)
+
+
 def side_of(name: str, result: Comparable) -> Side:
     """What a comparison reads of a result.
 
@@ -122,8 +134,8 @@ def _audited(name: str, result: AuditResult) -> Side:
         values=table.measures,
         measures={key: parse_measure(key) for key in table.measures},
         settings={
-            "position_bias": measurement.position_bias.label,
-            "discount": measurement.discount.label,
+            "position_bias": measurement.position_bias,
+            "discount": measurement.discount,
             "cutoff": measurement.cutoff,
         },
         table=table,

@@ -79,13 +79,11 @@ def sign_flip_tests(columns: FloatArray, *, seed: int, draws: int = DRAWS) -> li
     for k in np.flatnonzero(changed >= MANY).tolist():
         found[k] = FlipTest(normal_p(float(scaled[:, k].sum()), float(np.sqrt(np.sum(scaled[:, k] ** 2)))), "normal")
     rest = [k for k in range(columns.shape[1]) if k not in found]
-    if rest:
-        reached = np.zeros(len(rest), dtype=np.int64)
-        chosen = scaled[:, rest][np.any(scaled[:, rest] != 0, axis=1)]
-        observed = np.abs(chosen.sum(axis=0))
-        for signs in _drawn_signs(len(chosen), draws, seed):
-            reached += np.sum(np.abs(signs @ chosen) >= observed - _ROUNDING * (1 + observed), axis=0)
-        found |= {k: FlipTest(float(1 + r) / (1 + draws), "drawn") for k, r in zip(rest, reached, strict=True)}
+    if len(columns) < MANY:
+        # Queries that do not differ are kept: the signs of a column must not depend on which others are tested.
+        found |= dict(zip(rest, _drawn(scaled[:, rest], draws, seed), strict=True))
+    else:
+        found |= {k: _drawn(scaled[scaled[:, k] != 0][:, [k]], draws, seed)[0] for k in rest}
     return [found[k] for k in range(columns.shape[1])]
 
 
@@ -105,13 +103,13 @@ def swap_test(
     """
     total = (before + after).sum(axis=0)
     moves = after - before
-    moves = moves[np.any(moves != 0, axis=1)]
+    differing = moves[np.any(moves != 0, axis=1)]
 
     def of_sums(sums: FloatArray) -> FloatArray:
         return statistic((total - sums) / 2, (total + sums) / 2)
 
-    if len(moves) < EXACT_BELOW:
-        return _enumerated(moves, of_sums)
+    if len(differing) < EXACT_BELOW:
+        return _enumerated(differing, of_sums)
     observed = abs(float(of_sums(moves.sum(axis=0)[None])[0]))
     reached = 0
     for signs in _drawn_signs(len(moves), draws, seed):
@@ -145,6 +143,15 @@ def _enumerated(moves: FloatArray, of_sums: Callable[[FloatArray], FloatArray]) 
         signs = 1.0 - 2.0 * ((codes << 1 >> np.arange(m)) & 1)
         reached += int(np.sum(np.abs(of_sums(signs @ moves)) >= observed - _ROUNDING * (1 + observed)))
     return FlipTest(reached / ways, "exact")
+
+
+def _drawn(columns: FloatArray, draws: int, seed: int) -> list[FlipTest]:
+    """Tests of the sums of columns, all from the same drawn signs."""
+    reached = np.zeros(columns.shape[1], dtype=np.int64)
+    observed = np.abs(columns.sum(axis=0))
+    for signs in _drawn_signs(len(columns), draws, seed) if columns.size else ():
+        reached += np.sum(np.abs(signs @ columns) >= observed - _ROUNDING * (1 + observed), axis=0)
+    return [FlipTest((1 + times) / (1 + draws), "drawn") for times in reached.tolist()]
 
 
 def _drawn_signs(width: int, draws: int, seed: int) -> Iterator[FloatArray]:
