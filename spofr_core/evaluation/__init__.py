@@ -26,6 +26,7 @@ from spofr_core.evaluation.slicing.sliced_result import SlicedResult, Slicing, s
 from spofr_core.evaluation.slicing.slices import Slices, slices
 from spofr_core.evaluation.slicing.windows import Window, Windows, checked_window
 from spofr_core.evaluation.summary import SmallGroups
+from spofr_core.evaluation.tracking.mlflow_log import log_to_mlflow
 from spofr_core.evaluation.tradeoffs import (
     achieved_tradeoff,
     asked_and_achieved,
@@ -83,6 +84,7 @@ __all__ = [
     "grid_search",
     "guarantees",
     "lead_at_violation",
+    "log_to_mlflow",
     "measure",
     "measure_exposure",
     "method_difference",

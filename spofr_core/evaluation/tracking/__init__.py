@@ -1,0 +1,1 @@
+"""Results in the experiment trackers that teams use already."""
