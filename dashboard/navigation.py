@@ -52,11 +52,12 @@ PAGES: Registry[Page] = Registry("page", {})
 for _name, _title, _icon in (
     ("data", "Data", ":material/table_view:"),
     ("audit", "Audit", ":material/balance:"),
+    ("compare", "Compare", ":material/compare_arrows:"),
+    ("policy", "Policy", ":material/casino:"),
+    ("report", "Report", ":material/description:"),
     ("train", "Train", ":material/model_training:"),
     ("tradeoffs", "Tradeoffs", ":material/show_chart:"),
     ("guarantees", "Guarantees", ":material/verified_user:"),
-    ("policy", "Policy", ":material/casino:"),
-    ("report", "Report", ":material/description:"),
 ):
     PAGES.register(Page(_name, _title, _icon, f"dashboard.views.{_name}_page"))
 

@@ -12,6 +12,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from spofr_core.data import OPENING_SAMPLE, SAMPLES, Sample
+from spofr_core.errors import ConfigError
+from spofr_core.evaluation import parse_rival
 from spofr_core.fairness import NOTIONS, PositionBias, Unit
 
 _KEY = "choices"
@@ -25,8 +27,9 @@ class Choices:
 
     `data` names a bundled sample, or is "upload"; `groups` how its groups are made ("" is the sample's own way);
     `query` the one shown on the Policy page ("" is the worst); `model` the run whose scores are looked at ("" are those
-    of the data); `sweep` the runs that the charts of many models show. `delta` is an exposure, or a share (0.1 is 10 %)
-    where `unit` says so; a link that names a delta and no unit means an exposure.
+    of the data); `sweep` the runs that the charts of many models show; `rival` what the ranking is compared with,
+    in the words of `spofr compare --with` ("" is the repair). `delta` is an exposure, or a share (0.1 is 10 %) where
+    `unit` says so; a link that names a delta and no unit means an exposure.
     """
 
     data: str = OPENING_SAMPLE
@@ -40,6 +43,7 @@ class Choices:
     query: str = ""
     model: str = ""
     sweep: str = ""
+    rival: str = ""
 
     @property
     def position_bias(self) -> PositionBias:
@@ -93,10 +97,20 @@ def _sensible(name: str, value: Any) -> bool:
         return value in NOTIONS
     if name == "unit":
         return value in get_args(Unit)
+    if name == "rival":
+        return _is_rival(value)
     if name in ("model", "sweep"):
         return re.fullmatch(r"[0-9a-f]+(\.[0-9a-f]+)*", value) is not None
     low, high = limits.get(name, (None, None))
     return low is None or low <= value <= high
+
+
+def _is_rival(text: str) -> bool:
+    try:
+        parse_rival(text)
+    except ConfigError:
+        return False
+    return True
 
 
 def choices() -> Choices:
@@ -116,12 +130,12 @@ def choose(**changes: Any) -> None:
     before = choices()
     if changes.get("data", before.data) != before.data:
         opening = opening_delta(changes["data"])
-        changes = {"groups": "", "query": "", "top": 0, "model": "", "sweep": ""} | changes
+        changes = {"groups": "", "query": "", "top": 0, "model": "", "sweep": "", "rival": ""} | changes
         changes = (opening if opening["unit"] != before.unit else {}) | changes
     elif changes.get("groups", before.groups) != before.groups:
-        changes = {"query": "", "model": "", "sweep": ""} | changes
+        changes = {"query": "", "model": "", "sweep": "", "rival": ""} | changes
     elif changes.get("model", before.model) != before.model:
-        changes = {"query": ""} | changes
+        changes = {"query": "", "rival": ""} | changes
     st.session_state[_KEY] = replace(before, **changes)
 
 

@@ -6,6 +6,7 @@ import shlex
 
 from dashboard.session.choices import Choices
 from dashboard.session.sources import Loaded
+from spofr_core.evaluation import Rival
 from spofr_core.fairness import NOTIONS, written_delta
 
 _IMPORTED = {
@@ -16,6 +17,16 @@ _IMPORTED = {
     "load_model": "learning",
 }
 """What the lines that load the data may call, and the room that it comes from."""
+
+
+def comparison_lines(source: Loaded, choices: Choices, rival: Rival) -> str | None:
+    """`spofr compare ...`; None where no command compares the same rankings."""
+    audited = command_lines(source, choices)
+    text = choices.rival or "repair"
+    # Files and models have other names in a shell than in an address.
+    if audited is None or rival.file is not None or rival.model is not None:
+        return None
+    return f"{audited.replace('spofr audit', 'spofr compare', 1)} --with {shlex.quote(text)}"
 
 
 def command_lines(source: Loaded, choices: Choices) -> str | None:

@@ -1,0 +1,1 @@
+"""What the ranking on the screen is compared with, and both of them side by side."""

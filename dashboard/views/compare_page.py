@@ -1,0 +1,162 @@
+"""Compare: the ranking on the screen beside another one, paired by query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.charts.rival_charts import both_spreads, exposure_change
+from dashboard.escaping import markdown
+from dashboard.navigation import page_named
+from dashboard.session.choices import choices, choose
+from dashboard.session.commands import comparison_lines
+from dashboard.session.comparing.rivals import NOW, chosen_rival, compared, told_delta
+from dashboard.session.solver_warmup import solver_ready
+from dashboard.session.sources import Loaded, loaded
+from dashboard.widgets.elements import chart, chosen_row, csv_bytes, explain_errors, show_table
+from dashboard.widgets.measure_picker import measure_picker
+from dashboard.widgets.rival_picker import rival_picker
+from spofr_core.evaluation import Comparison, Rival
+from spofr_core.reporting import (
+    TABLE_HEAD,
+    Provenance,
+    change_cells,
+    comparison_basis,
+    comparison_cells,
+    comparison_details,
+    comparison_headline,
+    comparison_html,
+    comparison_name,
+    comparison_notes,
+    counted,
+    groups_left_out,
+)
+
+LISTED = 8
+"""Queries that changed most that can be chosen."""
+
+
+@explain_errors
+def page() -> None:
+    """The page."""
+    source, rival = loaded(), chosen_rival()
+    st.caption(f"{markdown(source.title)} · {counted(len(source.data), 'query', 'queries')} · {told_delta(source)}")
+    headline, charts = st.container(), st.container()
+    rival_picker(source, rival)
+    extra = measure_picker("compare-measures", source.data)
+    if not solver_ready():
+        return
+    found, title = compared(source, rival, extra)
+    with headline:
+        st.title(markdown(comparison_headline(found.summary), 1000), anchor=False)
+    with charts:
+        _exposure(found, source, title)
+    _table(found)
+    _spread(found, title)
+    _changed(found, title)
+    _words(found)
+    _take_away(found, source, rival)
+
+
+def _exposure(found: Comparison, source: Loaded, title: str) -> None:
+    rows = [row for row in _rows(found) if row["kind"] == "group" and not row["small"]]
+    if not rows:
+        return
+    many = {"groups": dict.fromkeys(row["group"] for row in rows)}
+    chart(
+        exposure_change(rows, source.data.group_names, NOW, title),
+        "What each group gets in either ranking",
+        f"Exposure of each group as a share of the mean of its lists, now and with {title}.",
+        table=lambda: pd.DataFrame(rows)[["group", "before", "after", "difference", "lower", "upper", "n"]],
+        name="exposure-change",
+        note=groups_left_out(many) if len(rows) > 12 else "",
+        word="exposure",
+    )
+
+
+def _table(found: Comparison) -> None:
+    st.header("Every number that is compared", anchor=False)
+    show_table(
+        pd.DataFrame(comparison_cells(found.summary), columns=list(TABLE_HEAD)),
+        "Every number that is compared: before, after, difference, interval and what may be said",
+    )
+    st.caption(markdown(comparison_basis(found.summary)[0], 1000))
+
+
+def _spread(found: Comparison, title: str) -> None:
+    rows = {row["name"]: row for row in _rows(found) if row["kind"] != "share" and not row["small"]}
+    if not rows:
+        return
+    usual = "violation" if "violation" in rows else next(iter(rows))
+    named = st.selectbox(
+        "Spread over the queries",
+        list(rows),
+        index=list(rows).index(usual),
+        format_func=lambda name: markdown(rows[name]["label"]),
+        key="compare-spread",
+    )
+    row = rows[named]
+    frame = found.differences(named)
+    share = row["unit"] == "share" or row["kind"] in ("group", "ratio")
+    chart(
+        both_spreads(frame, NOW, title, row["label"], share=share),
+        f"{row['label']} over the queries, in either ranking",
+        f"Two outlines: how many queries have which {row['label']}, now and with {title}.",
+        table=lambda: frame,
+        headed=False,
+        name="compare-spread-chart",
+        note=f"{counted(int(frame['difference'].notna().sum()), 'query', 'queries')} with a value in both rankings.",
+    )
+
+
+def _changed(found: Comparison, title: str) -> None:
+    summary = found.summary["rivals"][title]["changed"]
+    if summary is None or not summary["queries"]:
+        return
+    st.header("The queries that changed most", anchor=False)
+    st.caption("Choose one to see both rankings of it side by side.")
+    cells = change_cells(summary)[:LISTED]
+    chosen = chosen_row(
+        [
+            f"**{markdown(query, 40)}**: {markdown(summary['label'])} {markdown(before)} → {markdown(after)}"
+            for query, before, after, _ in cells
+        ],
+        "changed-queries",
+    )
+    if chosen is not None:
+        choose(query=str(summary["queries"][chosen]["query"]), rival=choices().rival or "repair")
+        st.switch_page(page_named("policy"))
+
+
+def _words(found: Comparison) -> None:
+    details = st.expander("In words, one by one", key="compare-words", on_change="rerun")
+    if details.open:
+        details.markdown("\n".join(f"- {markdown(sentence, 1000)}" for sentence in comparison_details(found.summary)))
+    notes = [*comparison_notes(found.summary), *comparison_basis(found.summary)[1:]]
+    st.header("Counted apart", anchor=False)
+    st.markdown("\n".join(f"- {markdown(sentence, 1000)}" for sentence in notes))
+
+
+def _take_away(found: Comparison, source: Loaded, rival: Rival) -> None:
+    command = comparison_lines(source, choices(), rival)
+    given = Provenance(source=source.title, fingerprint=source.data.fingerprint, command=command)
+    name = comparison_name(given).removesuffix(".html")
+    with st.container(horizontal=True):
+        _download("Comparison (HTML)", lambda: comparison_html(found, provenance=given), f"{name}.html", "text/html")
+        _download("Summary (JSON)", lambda: found.to_json() + "\n", f"{name}.json", "application/json")
+        _download("Table (CSV)", lambda: csv_bytes(found.table), f"{name}.csv", "text/csv")
+    if command:
+        shown = st.expander("The same from a shell", key="compare-shell", on_change="rerun")
+        if shown.open:
+            shown.code(command, language="bash", wrap_lines=True)
+
+
+def _download(label: str, content: Any, name: str, kind: str) -> None:
+    st.download_button(label, content, name, kind, icon=":material/download:", on_click="ignore")
+
+
+def _rows(found: Comparison) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = next(iter(found.summary["rivals"].values()))["rows"]
+    return [row for row in rows if row["difference"] is not None]
