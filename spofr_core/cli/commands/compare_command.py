@@ -146,12 +146,13 @@ def _print_comparison(summary: dict[str, Any]) -> None:
         comparison_cells,
         comparison_headline,
         comparison_notes,
+        name_text,
     )
 
-    several = len(summary["rivals"]) > 1
+    several, first = len(summary["rivals"]) > 1, summary["first"]["name"]
     for place, rival in enumerate(summary["rivals"]):
         if several:
-            typer.echo(f"{chr(10) if place else ''}== {rival} compared with {summary['first']['name']}")
+            typer.echo(f"{chr(10) if place else ''}== {name_text(rival)} compared with {name_text(first)}")
         typer.echo(comparison_headline(summary, rival))
         rows = [TABLE_HEAD, *comparison_cells(summary, rival)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(TABLE_HEAD))]
