@@ -87,10 +87,10 @@ def print_selection(selection: Mapping[str, Any]) -> None:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Names at the left, numbers at the right, words last."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    """Names and words at the left, numbers at the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
-    for name, *numbers, words in rows:
-        cells = [f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:], strict=True)]
-        lines.append("  ".join([f"{name:{widths[0]}}", *cells, words]))
+    for name, words, *numbers in rows:
+        cells = [f"{cell:>{width}}" for cell, width in zip(numbers, widths[2:], strict=True)]
+        lines.append("  ".join([f"{name:{widths[0]}}", f"{words:{widths[1]}}", *cells]))
     return lines

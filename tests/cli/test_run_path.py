@@ -20,6 +20,7 @@ from spofr_core.cli.commands.train_command import run_config
 from spofr_core.cli.options import DataOptions, FairnessOptions
 from spofr_core.data import load_sample
 from spofr_core.errors import ConfigError, DataError
+from spofr_core.evaluation import selection_rates
 from spofr_core.experiments import (
     DatasetSpec,
     RunConfig,
@@ -121,6 +122,16 @@ def test_a_model_has_one_set_of_policies_wherever_it_is_used(store, tmp_path):
     from spofr_core.experiments import with_estimates
 
     np.testing.assert_array_equal(with_estimates(model.estimator, data).score, model.estimator.estimates(data))
+
+
+def test_a_model_selects_by_its_policies_and_scores_by_its_estimates(store):
+    model = resolve_model(store)
+    data = model.test_data()
+    shown = json.loads(run("audit", "--model", store, "--top-k", 5, "--json", "-").stdout)["selection"]
+    expected = selection_rates(data, k=5, policies=model.estimator.policies(data))
+    assert shown == json.loads(json.dumps(expected.summary))
+    scored = json.loads(run("audit", "--model", store, "--threshold", "median", "--json", "-").stdout)["selection"]
+    assert scored["median"] == float(np.median(model.estimator.estimates(data)))
 
 
 @pytest.mark.parametrize(("command", "option", "value"), [("audit", "--notion", "gap"), ("repair", "--shift", "0")])

@@ -296,3 +296,14 @@ def test_the_table_of_a_spreadsheet_runs_nothing(tmp_path):
     data = dataset([[2, 1]] * 2, [["=1+1", "<b>"]] * 2)
     selection_rates(data, k=1).to_csv(tmp_path / "rates.csv")
     assert "'=1+1" in (tmp_path / "rates.csv").read_text("utf-8")
+
+
+def test_a_rule_of_ones_own_is_found_once_it_is_registered():
+    rule = replace(RULES["four-fifths"], name="house-rule", title="Rule of the house", smallest_share=0.3)
+    RULES.register(rule)
+    try:
+        rates = selection_rates(passing({"a": 60, "b": 20}), threshold=1)
+        assert [table.rule.name for table in rates.tables] == ["four-fifths", "local-law-144", "house-rule"]
+        assert rates.summary["rules"][-1]["title"] == "Rule of the house"
+    finally:
+        RULES.unregister("house-rule")

@@ -48,6 +48,7 @@ def test_the_table_has_the_numbers_of_the_summary(hiring):
     assert (women["items"], women["selected"]) == (4761, 796.0)
     assert table.rows[0] == (
         "female",
+        "below, and more than chance shows",
         "4,761",
         "500",
         "796",
@@ -55,7 +56,6 @@ def test_the_table_has_the_numbers_of_the_summary(hiring):
         "15.7 % to 17.9 %",
         "0.557",  # (796 / 4761) / (1704 / 5679)
         "0.511 to 0.606",
-        "below, and more than chance shows",
     )
 
 

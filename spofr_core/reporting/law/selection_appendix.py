@@ -8,7 +8,7 @@ from typing import Any
 from spofr_core.reporting.report_sections import SECTIONS, Content, Report, Section, Table, Term
 from spofr_core.reporting.words import counted, interval, name_text, named, number, percent, shortened
 
-HEAD = ("Items", "Lists", "Selected", "Rate", "95 % CI", "Impact ratio", "95 % CI", "Below four fifths?")
+HEAD = ("Below four fifths?", "Items", "Lists", "Selected", "Rate", "95 % CI", "Impact ratio", "95 % CI")
 LONGEST = 60
 """Letters of a name in a table; the middle of a longer one is left out."""
 _FOUR_FIFTHS = "four fifths"
@@ -39,7 +39,7 @@ def selection_tables(rule: Mapping[str, Any]) -> list[tuple[str, Table]]:
     return [
         (
             _title(table),
-            Table((shortened(table["title"], LONGEST), *HEAD), [_cells(row) for row in table["categories"]]),
+            Table((shortened(table["title"], LONGEST), *HEAD), [_cells(row) for row in table["categories"]], left=2),
         )
         for table in rule["tables"]
     ]
@@ -89,6 +89,7 @@ def _others(below: int, sure: int, compared: int) -> str:
 def _cells(row: Mapping[str, Any]) -> Sequence[str]:
     return (
         shortened(row["category"], LONGEST),
+        row["verdict"],
         f"{row['items']:,}",
         f"{row['lists']:,}",
         _amount(row["selected"]),
@@ -96,7 +97,6 @@ def _cells(row: Mapping[str, Any]) -> Sequence[str]:
         "-" if row["rate_ci"] is None else " to ".join(map(percent, row["rate_ci"])),
         number(row["impact_ratio"]),
         interval(row["ratio_ci"]),
-        row["verdict"],
     )
 
 
