@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         shared_sample,
     )
     from spofr_core.experiments.progress import SweepBar, SweepState, format_duration, map_with_progress
-    from spofr_core.experiments.rivals import (
+    from spofr_core.experiments.rival_audits import (
         FirstRanking,
         ReadAgain,
         Shown,
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 _HOME = {
     "run_data": ("DataShelf", "load_splits", "training_data"),
     "model_audit": ("audit_model", "shown_policies"),
-    "rivals": (
+    "rival_audits": (
         "FirstRanking",
         "ReadAgain",
         "Shown",
