@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,8 +22,11 @@ ModelOption = Annotated[
 ]
 
 
-def model_and_data(name: str, source: DataOptions) -> tuple[Estimator, RankingDataset]:
-    """A trained model with the data it is to rank: what is named, or the test part that it was trained beside."""
+def model_and_data(name: str, source: DataOptions, **changes: Any) -> tuple[Estimator, RankingDataset]:
+    """A trained model with the data it is to rank: what is named, or the test part that it was trained beside.
+
+    `changes` are more arguments of `read_dataset`, for a file.
+    """
     from spofr_core.experiments import resolve_model
 
     model = resolve_model(name)
@@ -34,5 +37,5 @@ def model_and_data(name: str, source: DataOptions) -> tuple[Estimator, RankingDa
     learned = model.estimator.learned
     mapped = dataclasses.replace(source, features=list(learned.feature_names))
     if source.group is None and learned.group_spec is not None:
-        return model.estimator, mapped.read(group=learned.group_spec)
-    return model.estimator, mapped.read()
+        return model.estimator, mapped.read(group=learned.group_spec, **changes)
+    return model.estimator, mapped.read(**changes)

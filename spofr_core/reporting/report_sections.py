@@ -187,6 +187,7 @@ SECTIONS: Registry[Section] = Registry(
     "section",
     {
         **dict.fromkeys(_OURS, "spofr_core.reporting.audit_report"),
+        **dict.fromkeys(("slices", "time"), "spofr_core.reporting.slicing.slice_sections"),
         "comparison": "spofr_core.reporting.comparisons.comparison_report",
         "selection": "spofr_core.reporting.law.selection_appendix",
     },

@@ -15,6 +15,7 @@ from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.selection_options import SelectionOptions, print_selection
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
+from spofr_core.cli.slice_options import SliceOptions, print_slices
 from spofr_core.data import RankingDataset
 from spofr_core.files import write_whole
 
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from spofr_core.reporting import Provenance
 
 
-@with_options(source=DataOptions, ask=FairnessOptions, select=SelectionOptions)
+@with_options(source=DataOptions, ask=FairnessOptions, select=SelectionOptions, cut=SliceOptions)
 def audit_command(
     source: DataOptions,
     ask: FairnessOptions,
     select: SelectionOptions,
+    cut: SliceOptions,
     json_: JsonOption = None,
     html: Annotated[
         Path | None,
@@ -55,28 +57,29 @@ def audit_command(
     data = None
     folder = source.folder if model is None else None
     if folder is not None:
-        fairness = ask.of_folder(source)
+        fairness, mapping = ask.of_folder(source), source.mapping() | cut.columns()
         with parts_map(workers, scheduler) as (map_parts, many):
             result = audit_folder(
                 folder,
                 fairness,
-                mapping=source.mapping(),
+                mapping=mapping,
                 min_parts=many,
                 map_parts=map_parts,
                 **how,
             )
             if select.asked:
-                parts = {"mapping": source.mapping(), "min_parts": many, "map_parts": map_parts}
+                parts = {"mapping": mapping, "min_parts": many, "map_parts": map_parts}
                 result = result.with_selection(select.of_folder(folder, seed=seed, **parts))
     else:
         refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
         if model is not None:
-            result, data = _audit_model(model, source, ask, select, how)
+            result, data = _audit_model(model, source, ask, select, cut, how)
         else:
-            data = source.read()
+            data = cut.check(source.read(**cut.columns()), source.source)
             result = audit(data, ask.build(source, data), **how)
             if select.asked:
                 result = result.with_selection(select.of_data(data, None, seed=seed))
+    result = cut.of_audit(result)
     if html is not None:
         named = source.source if model is None else f"model {model}"
         fingerprint = None if data is None else data.fingerprint
@@ -93,6 +96,7 @@ def audit_command(
         _print_measures(result.summary)
         if result.selection is not None:
             print_selection(result.selection.summary)
+        print_slices(result.summary)
         for note in caveats(result.summary):
             typer.echo(f"note: {note}")
     if fail_on_violation and not result.ok:
@@ -100,12 +104,18 @@ def audit_command(
 
 
 def _audit_model(
-    model: str, source: DataOptions, ask: FairnessOptions, select: SelectionOptions, how: dict[str, Any]
+    model: str,
+    source: DataOptions,
+    ask: FairnessOptions,
+    select: SelectionOptions,
+    cut: SliceOptions,
+    how: dict[str, Any],
 ) -> tuple[AuditResult, RankingDataset]:
     """Audit a model's policies: at another delta the programme is solved anew, a penalty method stays as it is."""
     from spofr_core.experiments import audit_model, shown_policies, with_estimates
 
-    trained, data = model_and_data(model, source)
+    trained, data = model_and_data(model, source, **cut.columns())
+    cut.check(data, f"the data of model {model}")
     fairness = ask.of_model(trained.fairness)
     result = audit_model(trained, data, fairness, **how)
     if select.asked:

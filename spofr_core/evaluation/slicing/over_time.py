@@ -93,7 +93,8 @@ class OverTime:
         The intervals are simultaneous over the windows that have enough queries, made as those of slices.
         """
         found = self._spreads
-        lower, upper = found.of_means(found.n >= max(self.fewest, 2), self.confidence)
+        intervals = found.of_means(found.n >= max(self.fewest, 2), self.confidence)
+        lower, upper = np.clip(intervals, *self.values.limits)
         windows = {"start": self.windows.starts, "end": self.windows.ends}
         return pd.DataFrame({**windows, "n": found.n, "mean": found.mean, "lower": lower, "upper": upper})
 

@@ -34,6 +34,8 @@ class QueryValues:
         "share" for what is said as a percentage.
     better : {"higher", "lower", "closer", ""}
         Which way is better, if one is.
+    limits : (float, float)
+        Between which its values lie by definition: no interval of a mean reaches beyond them.
     """
 
     name: str
@@ -43,6 +45,7 @@ class QueryValues:
     times: NDArray[np.datetime64] | None = None
     unit: str = ""
     better: str = ""
+    limits: tuple[float, float] = (-np.inf, np.inf)
 
     def __post_init__(self) -> None:
         known = {**self.attributes, **({} if self.times is None else {"times": self.times})}
@@ -108,7 +111,9 @@ def table_values(
     about: dict[str, Any] = {"attributes": table.attributes, "times": table.times}
     if measure == VIOLATION:
         sizes = np.where(table.applicable, np.abs(table.worst_violation), np.nan)
-        return QueryValues(name=measure, label="violation", values=sizes, unit=unit, better="lower", **about)
+        return QueryValues(
+            name=measure, label="violation", values=sizes, unit=unit, better="lower", limits=(0.0, np.inf), **about
+        )
     if measure == FAIR and isinstance(table, JudgedTable):
         held = np.where(table.judged, table.fair, np.nan)
         label = "share of queries that hold delta"

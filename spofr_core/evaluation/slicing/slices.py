@@ -56,7 +56,7 @@ class Slices:
     @cached_property
     def _arrays(self) -> dict[str, NDArray[Any]]:
         found, claims = self._spreads, self.claims
-        lower, upper = found.of_means(claims, self.confidence)
+        lower, upper = np.clip(found.of_means(claims, self.confidence), *self.values.limits)
         compared = claims & (found.n.sum() - found.n >= max(self.fewest, 2))
         difference, (low, high), error = found.against_rest(compared, self.confidence)
         return {

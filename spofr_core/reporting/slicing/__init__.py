@@ -1,0 +1,1 @@
+"""Slices and courses over time as sentences, tables and charts."""

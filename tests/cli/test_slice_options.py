@@ -1,0 +1,109 @@
+"""`spofr audit --slice ... --time ...` as a shell sees it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from spofr_core.cli import app
+from spofr_core.data import read_dataset
+from spofr_core.errors import SpofrError
+from spofr_core.evaluation import audit
+from spofr_core.fairness import Fairness
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, ["audit", *arguments], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """Ninety searches of six items: in DE the women are placed last."""
+    rng = np.random.default_rng(6)
+    queries = np.repeat(np.arange(90), 6)
+    sex = np.tile(["f", "m"], 270)
+    country = np.array(["DE", "FR", "IT"])[queries % 3]
+    score = rng.random(540) + ((country == "DE") & (sex == "m"))
+    when = pd.Timestamp("2024-01-05") + pd.to_timedelta(queries, unit="D")
+    columns = {"qid": queries, "doc": np.arange(540), "sex": sex, "score": score, "country": country}
+    return pd.DataFrame({**columns, "device": np.array(["a", "b"])[(queries // 3) % 2], "day": when.astype(str)})
+
+
+@pytest.fixture(scope="module")
+def file(frame, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("sliced") / "shown.csv"
+    frame.to_csv(path, index=False)
+    return str(path)
+
+
+def test_slices_and_time_are_printed_in_words_and_tables(file):
+    result = run(file, "--slice", "country", "--time", "day", "--window", "month", "--delta", "20%")
+    assert result.exit_code == 0
+    assert "== violation by country\nCountry DE differs most from the rest: violation " in result.stdout
+    assert re.search(r"^  DE +30 +\d+ % \(\d+ % to \d+ %\) +\+\d+ \(\+\d+ to \+\d+\) +yes$", result.stdout, re.M)
+    assert "== share of queries that hold delta over time" in result.stdout
+    assert re.search(r"^  2024-02 +29 +", result.stdout, re.M)
+    assert "no change that these queries can show" in result.stdout
+
+
+def test_the_json_has_what_python_has(file):
+    summary = json.loads(
+        run(
+            file, "--slice", "country", "--slice", "device", "--time", "day", "--slice-measure", "fair", "--json", "-"
+        ).stdout
+    )
+    data = read_dataset(file, slices=["country", "device"], time="day")
+    asked = audit(data, Fairness(delta=0.1, unit="share")).with_slices(
+        ["country", "device"], window="auto", measures=["fair"]
+    )
+    assert summary["slices"] == json.loads(asked.to_json())["slices"]
+    assert summary["time"] == json.loads(asked.to_json())["time"]
+    assert [slicing["by"] for slicing in summary["slices"]] == [["country"], ["device"], ["country", "device"]]
+    assert summary["time"]["window"] == "week"
+
+
+def test_without_slices_the_summary_is_that_of_before(file):
+    assert not {"slices", "time"} & {*json.loads(run(file, "--json", "-").stdout)}
+
+
+def test_a_folder_says_the_same_and_so_does_its_report(frame, file, tmp_path):
+    (tmp_path / "folder").mkdir()
+    frame.iloc[:300].to_parquet(tmp_path / "folder" / "a.parquet")
+    frame.iloc[300:].to_parquet(tmp_path / "folder" / "b.parquet")
+    asked = ("--slice", "country", "--time", "day", "--window", "3")
+    whole = json.loads(run(file, *asked, "--json", "-").stdout)
+    page = tmp_path / "report.html"
+    parts = json.loads(run(str(tmp_path / "folder"), *asked, "--json", "-", "--html", str(page)).stdout)
+    assert parts["slices"] == whole["slices"]
+    assert parts["time"] == whole["time"]
+    assert "By country" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--slice", "land"], r"no column 'land' \(asked for as the slice\)"),
+        (["--slice", "sex", "--group", "sex"], r"Column 'sex' .* is 'f' at row 2 and 'm' at row 3, both of query 0"),
+        (["--slice", "doc"], r"both of query 0: a query belongs to one slice"),
+        (["--time", "score"], r"Column 'score' .* holds '0\.\d+' at row 2, which is no number of seconds"),
+        (["--window", "month"], "--window is 'month', but no time is named; give --time COLUMN too"),
+        (["--slice-measure", "fair"], "nothing is sliced"),
+        (["--time", "day", "--window", "fortnight"], "'window' must be one of"),
+        (["--slice", "country", "--slice-measure", "beauty"], "no measure 'beauty' here"),
+    ],
+)
+def test_refusals_say_what_to_mend(file, options, sentence):
+    with pytest.raises(SpofrError, match=sentence):
+        run(file, *options)
+
+
+def test_a_sample_has_no_columns_to_slice_by():
+    with pytest.raises(
+        SpofrError, match="--slice region names a column of a FILE, but sample hiring is read without one"
+    ):
+        run("--sample", "hiring", "--slice", "region")
