@@ -210,6 +210,19 @@ def test_files_are_written(file, tmp_path):
     assert pd.read_csv(tmp_path / "c.csv")["name"].tolist() == [row["name"] for row in rows]
 
 
+def test_differences_by_slices_of_the_first_file(file, frame, tmp_path):
+    path = tmp_path / "sliced.csv"
+    place = {name: ("DE", "FR")[k % 2] for k, name in enumerate(frame["qid"].unique())}
+    frame.assign(country=frame["qid"].map(place)).to_csv(path, index=False)
+    arguments = (path, *OPTIONS, "--with", f"file={file},score=new_score,name=new", "--slice", "country")
+    rival = summary_of(*arguments)["rivals"]["new"]
+    entry = rival["slices"][0]["measures"][0]
+    assert {each["slice"]: each["n"] for each in entry["slices"]} == {"DE": 20, "FR": 20}
+    overall = {row["name"]: row for row in rival["rows"]}[entry["measure"]]["difference"]
+    assert np.mean([each["mean"] for each in entry["slices"]]) == pytest.approx(overall)
+    assert "change in the largest violation in a query by country" in run("compare", *arguments).stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -462,3 +462,49 @@ def test_all_rows_together_rarely_claim_what_is_not_there():
         }
         wrong += any(line.claims for line in compare(sides).lines)
     assert wrong / times <= 0.12
+
+
+# -- slices and time ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def by_country() -> Comparison:
+    """Sixty lists; the new ranking turns those of DE round, and the first has country and date of its queries."""
+    n = 60
+    country = np.array(["DE", "FR", "US"] * (n // 3))
+    times = np.arange("2024-01-01", "2024-03-01", dtype="datetime64[D]")[:n].astype("datetime64[s]")
+    lists, labels = [["a", "b", "b"]] * n, [[1, 0, 0]] * n
+    now = dataset([[3, 2, 1]] * n, lists, labels).replace(attributes={"country": country}, times=times)
+    new = dataset([[1, 2, 3] if name == "DE" else [3, 2, 1] for name in country], lists, labels)
+    return compare({"now": audit(now, SHARE), "new": audit(new, SHARE)})
+
+
+def test_differences_are_sliced_by_what_the_first_ranking_knows_of_its_queries(by_country):
+    found = by_country.slices("country", measure="dcg")
+    expected = by_country.differences("dcg").groupby(["DE", "FR", "US"] * 20)["difference"].mean()
+    means = found.table.set_index("country")["mean"]
+    np.testing.assert_allclose(means[expected.index], expected, atol=1e-12)
+    assert means["FR"] == pytest.approx(0)
+    assert found.table["country"][0] == "DE"
+    assert found.table["differs"].tolist()[0]
+
+
+def test_differences_go_over_time(by_country):
+    course = by_country.over_time("month", measure="dcg")
+    expected = by_country.differences("dcg").groupby([0] * 31 + [1] * 29)["difference"].mean()
+    np.testing.assert_allclose(course.table["mean"], expected)
+    assert not course.change.changed
+
+
+def test_slices_are_in_summary_and_report(by_country):
+    found = by_country.with_slices(["country"], window="month", measures=["dcg", "exposure:a"])
+    rival = json.loads(found.to_json())["rivals"]["new"]
+    assert [entry["label"] for entry in rival["slices"][0]["measures"]] == [
+        "change in DCG",
+        "change in the exposure of a",
+    ]
+    assert rival["time"]["window"] == "month"
+    page = found.to_html()
+    assert "Differences by slices of the queries" in page
+    assert "Differences over time" in page
+    assert "slices" not in by_country.summary["rivals"]["new"]

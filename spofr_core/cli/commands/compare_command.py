@@ -13,6 +13,7 @@ from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
+from spofr_core.cli.slice_options import SliceOptions, print_slices
 from spofr_core.errors import ConfigError
 from spofr_core.files import write_whole
 
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from spofr_core.reporting import Provenance
 
 
-@with_options(source=DataOptions, ask=FairnessOptions)
+@with_options(source=DataOptions, ask=FairnessOptions, cut=SliceOptions)
 def compare_command(
     source: DataOptions,
     ask: FairnessOptions,
+    cut: SliceOptions,
     rival: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,12 +74,15 @@ def compare_command(
     if not rival:
         raise ConfigError("Nothing to compare with is named: give --with score=COL, --with repair or another rival.")
     rivals = [parse_rival(text, "--with") for text in rival]
-    first = _first(source, ask, model, rivals, name or ("now" if model is None else f"model {Path(model).name}"))
+    first = _first(source, ask, cut, model, rivals, name or ("now" if model is None else f"model {Path(model).name}"))
     chosen = [*(measure or ()), *(fail_if_worse or ())]
     how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": SmallGroups(items=small_items, lists=small_lists)}
     audits = audit_rivals(first, rivals, measures=named_measures(chosen), **how)
     found = compare(audits, measures=chosen if measure else None, seed=seed, confidence=confidence)
     worse = found.worse(fail_if_worse or ())
+    if cut.asked:
+        window = None if cut.time is None else cut.window or "auto"
+        found = found.with_slices(cut.slices or (), window=window, measures=cut.slice_measure)
     if html is not None:
         _write_report(html, found, source, model, first, auditor, notes)
     if csv is not None:
@@ -92,7 +97,7 @@ def compare_command(
 
 
 def _first(
-    source: DataOptions, ask: FairnessOptions, model: str | None, rivals: list[Rival], name: str
+    source: DataOptions, ask: FairnessOptions, cut: SliceOptions, model: str | None, rivals: list[Rival], name: str
 ) -> FirstRanking:
     """What the rivals differ from: a file or sample with its score, or a model on its data."""
     from spofr_core.experiments import FirstRanking, file_reader, no_reader, sample_data, sample_reader
@@ -106,11 +111,13 @@ def _first(
     else:
         read_again = no_reader(f"Only the model {model} is named")
     if model is not None:
-        trained, data = model_and_data(model, source)
+        trained, data = model_and_data(model, source, **cut.columns())
+        cut.check(data, f"the data of model {model}")
         fairness = ask.of_model(trained.fairness)
         return FirstRanking(data=data, fairness=fairness, read_again=read_again, model=trained, name=name)
     in_test = modelled and source.sample is not None
-    data = sample_data(str(source.sample), source.groups, test_part=True) if in_test else source.read()
+    data = sample_data(str(source.sample), source.groups, test_part=True) if in_test else source.read(**cut.columns())
+    cut.check(data, source.source)
     return FirstRanking(data=data, fairness=ask.build(source, data), read_again=read_again, name=name)
 
 
@@ -159,6 +166,7 @@ def _print_comparison(summary: dict[str, Any]) -> None:
         for row in rows:
             cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
             typer.echo("  ".join([f"{row[0]:{widths[0]}}", *cells]).rstrip())
+        print_slices(summary["rivals"][rival])
         for note in comparison_notes(summary, rival):
             typer.echo(f"note: {note}")
     if several:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,12 @@ from spofr_core.evaluation.comparing.lines import Line, judged_lines, measured_l
 from spofr_core.evaluation.comparing.pairing import Pair, pair
 from spofr_core.evaluation.comparing.quantities import VIOLATION, NotCompared, Quantity, quantities
 from spofr_core.evaluation.comparing.sides import Comparable, Side, side_of
+from spofr_core.evaluation.comparing.sliced_differences import Differences
 from spofr_core.evaluation.intervals import CONFIDENCE
+from spofr_core.evaluation.slicing.over_time import OverTime, over_time
+from spofr_core.evaluation.slicing.sliced_result import SlicedResult
+from spofr_core.evaluation.slicing.slices import Slices, slices
+from spofr_core.evaluation.slicing.windows import AUTO, Window
 from spofr_core.files import write_whole
 
 SCHEMA = 1
@@ -40,6 +45,11 @@ class Compared:
     pair: Pair
     quantities: Mapping[str, Quantity]
     not_compared: tuple[NotCompared, ...]
+
+    @property
+    def differences(self) -> Differences:
+        """What can be sliced."""
+        return Differences(self.pair, self.quantities)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,6 +68,8 @@ class Comparison:
         Of the intervals; 1 - confidence is the level of the tests, all together.
     seed : int
         Of resampled queries and drawn signs.
+    sliced : mapping of str to SlicedResult
+        Slices of the differences and their courses over time, of each rival, where they were asked for.
     """
 
     first: Side
@@ -65,6 +77,7 @@ class Comparison:
     lines: tuple[Line, ...]
     confidence: float
     seed: int
+    sliced: Mapping[str, SlicedResult] = field(default_factory=dict)
 
     @property
     def baseline(self) -> str:
@@ -103,7 +116,8 @@ class Comparison:
         Schema 1: ``first`` {name, queries, asked, notes}; ``confidence``; ``seed``; ``tested``: rows tested together;
         ``rivals``: {name: queries {both, only_first, only_rival, only_first_ids, only_rival_ids}, asked {notion, delta,
         unit} or null, same_groups, rows: [the columns of `Comparison.table` by name], not_compared: [{name, why}],
-        changed: {name, label, unit, queries: [{query, before, after, difference}]} or null, notes}}.
+        changed: {name, label, unit, queries: [{query, before, after, difference}]} or null, notes; slices and time as
+        in the summary of an audit, of the differences, where they were asked for}}.
         """
         return {
             "schema": SCHEMA,
@@ -130,6 +144,7 @@ class Comparison:
             "not_compared": [dataclasses.asdict(reason) for reason in found.not_compared],
             "changed": self._changed_summary(rival),
             "notes": [*found.pair.notes, *(note for note in found.pair.after.notes if note not in self.first.notes)],
+            **(self.sliced[rival].summary if rival in self.sliced else {}),
         }
 
     def _changed_summary(self, rival: str) -> dict[str, Any] | None:
@@ -174,6 +189,31 @@ class Comparison:
         found = self.differences(measure, rival=rival).dropna()
         size = found["difference"].abs()
         return found.loc[size[size > 0].sort_values(ascending=False, kind="stable").index[:n]].reset_index(drop=True)
+
+    def with_slices(
+        self, by: Sequence[str] = (), *, window: Window | None = None, measures: Sequence[str] | None = None
+    ) -> Comparison:
+        """The same comparison with slices of its differences and their courses over time, for summary and report.
+
+        Parameters
+        ----------
+        by : sequence of str
+            Attributes of the queries of the first ranking.
+        window : {"auto", "day", "week", "month"} or int, optional
+            Without it nothing is said about time.
+        measures : sequence of str, optional
+            Names of `table`; the largest violation and the share that holds delta where it is left out.
+        """
+        how: dict[str, Any] = {"window": window, "measures": measures, "seed": self.seed}
+        return replace(self, sliced={name: each.differences.sliced(by, **how) for name, each in self.compared.items()})
+
+    def slices(self, by: str | Sequence[str], *, measure: str = VIOLATION, rival: str | None = None) -> Slices:
+        """Where two rankings differ more than elsewhere: a difference by slices of the queries."""
+        return slices(self.compared[self._rival(rival)].differences, by, measure=measure)
+
+    def over_time(self, window: Window = AUTO, *, measure: str = VIOLATION, rival: str | None = None) -> OverTime:
+        """A difference over time."""
+        return over_time(self.compared[self._rival(rival)].differences, window, measure=measure, seed=self.seed)
 
     def worse(self, names: Sequence[str]) -> list[Line]:
         """The rows of these names whose interval lies on the wrong side; for a group, on the side of less exposure.

@@ -36,6 +36,7 @@ from spofr_core.reporting.report_sections import (
     Term,
     page_from,
 )
+from spofr_core.reporting.slicing.slice_sections import slices_content, time_content
 from spofr_core.reporting.words import counted, delta_text, listed, name_text
 
 MOST_CHARTS = 4
@@ -132,6 +133,7 @@ def _of_rival(comparison: ComparisonLike, rival: str) -> Content:
             ("In words", Content(sentences=comparison_details(summary, rival))),
             *_charts(comparison, rival),
             *_changed(summary, rival),
+            *_sliced(summary["rivals"][rival]),
             ("Counted apart", Content(sentences=comparison_notes(summary, rival))),
         ],
     )
@@ -158,6 +160,14 @@ def _changed(summary: Mapping[str, Any], rival: str) -> Iterator[tuple[str, Cont
     head = ("Query", called(summary["first"]["name"]), called(rival), "Difference")
     table = Table(head, change_cells(changed))
     yield "Queries that changed most", Content(caption=f"By {name_text(changed['label'])}.", table=table)
+
+
+def _sliced(found: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
+    """Differences by slices and over time, where they were asked for."""
+    if "slices" in found:
+        yield "Differences by slices of the queries", slices_content(found["slices"])
+    if "time" in found:
+        yield "Differences over time", time_content(found["time"])
 
 
 def _provenance(summary: Mapping[str, Any], given: Provenance) -> Content:
