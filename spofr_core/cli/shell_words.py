@@ -32,6 +32,7 @@ _PHRASES = (
     ("limits=Limits(", "in Python, limits=Limits("),
     (", or give policies=fair_policies(...)", ""),
     (", or use data.with_scores(scores)", ""),
+    ("audit(..., measures=[...]) adds measures by their names", "--measure adds measures by their names"),
     ("map a score or rank column", "map a score or rank column (--score, --rank)"),
 )
 
