@@ -93,6 +93,12 @@ def test_no_direction_is_claimed_that_the_interval_does_not_show(hiring):
     assert comparison_headline(every) == f"Between repair and now there is {none}."
 
 
+def test_one_point_is_one_point(hiring):
+    summary = _changed(hiring.summary, share={"difference": 0.01, "lower": 0.004, "upper": 0.02})
+    assert "(1 percentage point more; 95 % CI 0.4 to 2)" in comparison_details(summary)[4]
+    assert comparison_cells(summary)[4][3] == "+1 point"
+
+
 def test_what_is_the_same_is_said_to_be_the_same():
     data = random_dataset(3)
     found = compare({"now": audit(data, SHARE), "copy": audit(data, SHARE)})

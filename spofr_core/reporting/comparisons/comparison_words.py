@@ -232,7 +232,10 @@ def _size(value: float, row: Mapping[str, Any], points: str = " percentage point
     """
     if row["relative"]:
         return f"{number(100 * value, 2)}{' %' if points else ''}"
-    return f"{number(100 * value, 2)}{points}" if row["unit"] == "share" else number(value, 2)
+    if row["unit"] != "share":
+        return number(value, 2)
+    text = number(100 * value, 2)
+    return f"{text}{points.removesuffix('s') if text.lstrip('-') == '1' else points}"
 
 
 def _signed(value: float, row: Mapping[str, Any], points: str = " points") -> str:
