@@ -12,7 +12,7 @@ from spofr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from spofr_core.data import RankingDataset
-    from spofr_core.evaluation import AuditResult
+    from spofr_core.evaluation import AuditResult, Measured
 
 MOST_PRINTED = 20
 """Slices or windows of a table in the shell; the JSON has them all."""
@@ -39,7 +39,10 @@ class SliceOptions:
     ] = None
     slice_measure: Annotated[
         list[str] | None,
-        typer.Option(help="What is sliced: violation, fair, or a measure by its name; repeat. [default: both of them]"),
+        typer.Option(
+            help="What is sliced: violation, fair, or a measure by its name; repeat. [default: the first two; of "
+            "`spofr measure`, all]"
+        ),
     ] = None
 
     @property
@@ -78,11 +81,16 @@ class SliceOptions:
 
     def of_audit(self, result: AuditResult) -> AuditResult:
         """The audit with its slices, where any are asked for."""
-        if not self.asked:
-            return result
-        measures = {"measures": self.slice_measure} if self.slice_measure else {}
+        return result.with_slices(self.slices or (), **self._how) if self.asked else result
+
+    def of_measured(self, found: Measured) -> Measured:
+        """What was measured with its slices, of all measures where none is named."""
+        return found.with_slices(self.slices or (), **self._how) if self.asked else found
+
+    @property
+    def _how(self) -> dict[str, Any]:
         window = None if self.time is None else self.window or "auto"
-        return result.with_slices(self.slices or (), window=window, **measures)
+        return {"window": window} | ({"measures": self.slice_measure} if self.slice_measure else {})
 
 
 def print_slices(summary: Mapping[str, Any]) -> None:

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 from spofr_core.cli import app
 from spofr_core.data import read_dataset
 from spofr_core.errors import SpofrError
-from spofr_core.evaluation import audit
+from spofr_core.evaluation import audit, measure
 from spofr_core.fairness import Fairness
 
 
-def run(*arguments: str):
-    return CliRunner().invoke(app, ["audit", *arguments], catch_exceptions=False)
+def run(*arguments: str, command: str = "audit"):
+    return CliRunner().invoke(app, [command, *arguments], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +100,19 @@ def test_a_folder_says_the_same_and_so_does_its_report(frame, file, tmp_path):
 def test_refusals_say_what_to_mend(file, options, sentence):
     with pytest.raises(SpofrError, match=sentence):
         run(file, *options)
+
+
+def test_measures_are_sliced_by_the_same_options(file):
+    asked = ("--measure", "NDKL", "--slice", "country", "--time", "day", "--window", "2")
+    result = run(file, *asked, command="measure")
+    assert "== NDKL by country\n" in result.stdout
+    assert "== NDKL over time\n" in result.stdout
+    summary = json.loads(run(file, *asked, "--json", "-", command="measure").stdout)
+    found = measure(read_dataset(file, slices=["country"], time="day"), ["NDKL"])
+    assert summary["slices"][0]["measures"][0] == json.loads(
+        json.dumps(found.slices("country", measure="NDKL").summary)
+    )
+    assert summary["time"]["window"] == "2 equal parts"
 
 
 def test_a_sample_has_no_columns_to_slice_by():

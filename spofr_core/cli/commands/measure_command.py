@@ -12,6 +12,7 @@ from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_words import in_shell_words
+from spofr_core.cli.slice_options import SliceOptions, print_slices
 from spofr_core.errors import ConfigError
 from spofr_core.measures import MEASURES, TARGETS, Target
 
@@ -24,10 +25,11 @@ MeasureOption = Annotated[
 ]
 
 
-@with_options(source=DataOptions, ask=FairnessOptions)
+@with_options(source=DataOptions, ask=FairnessOptions, cut=SliceOptions)
 def measure_command(
     source: DataOptions,
     ask: FairnessOptions,
+    cut: SliceOptions,
     measures: MeasureOption = None,
     target: Annotated[
         str, typer.Option(help=f"What groups are compared with: {', '.join(TARGETS)}, or shares as 'a=0.5,b=0.5'.")
@@ -54,12 +56,12 @@ def measure_command(
 
     how: dict[str, Any] = {"target": _target(target), "protected": protected, "cutoff": cutoff, "seed": seed}
     if model is not None:
-        data, shown, fairness = _shown_by_model(model, source, ask, policies)
+        data, shown, fairness = _shown_by_model(model, source, ask, cut, policies)
     else:
-        data = source.read()
+        data = cut.check(source.read(**cut.columns()), source.source)
         fairness = ask.build(source, data)
         shown = None if policies is None else _read_policies(policies, data, fairness)
-    found = measure(data, measures or ["all"], policies=shown, fairness=fairness, **how)
+    found = cut.of_measured(measure(data, measures or ["all"], policies=shown, fairness=fairness, **how))
     if csv is not None:
         found.to_csv(csv)
     emit_json(found.summary, json_)
@@ -68,12 +70,13 @@ def measure_command(
 
 
 def _shown_by_model(
-    model: str, source: DataOptions, ask: FairnessOptions, policies: Path | None
+    model: str, source: DataOptions, ask: FairnessOptions, cut: SliceOptions, policies: Path | None
 ) -> tuple[Any, Any, Any]:
     """The data of a model, what it shows, and what it was trained for."""
     if policies is not None:
         raise ConfigError("Both --model and --policies say what is shown; name one.")
-    trained, data = model_and_data(model, source)
+    trained, data = model_and_data(model, source, **cut.columns())
+    cut.check(data, f"the data of model {model}")
     fairness = ask.of_model(trained.fairness)
     return data, trained.policies(data, fairness=fairness), fairness
 
@@ -124,6 +127,7 @@ def _print_measured(found: Measured) -> None:
             typer.echo(f"{name}: drawn ties add a standard error of {number(entry['sampling_error'], 2)} to its mean")
         for reason, queries in entry["undefined"].items():
             typer.echo(f"note: {name} has no value in {queries:,} of {found.summary['queries']:,} queries: {reason}")
+    print_slices(found.summary)
     for note in found.notes:
         typer.echo(f"note: {in_shell_words(note)}")
 

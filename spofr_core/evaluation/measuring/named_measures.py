@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,11 @@ from spofr_core.data import RankingDataset, write_csv
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.intervals import bootstrap_mean
 from spofr_core.evaluation.measurement import ranking_view
+from spofr_core.evaluation.slicing.over_time import OverTime, over_time
+from spofr_core.evaluation.slicing.query_values import QueryValues, measure_named
+from spofr_core.evaluation.slicing.sliced_result import SlicedResult, sliced_result
+from spofr_core.evaluation.slicing.slices import Slices, slices
+from spofr_core.evaluation.slicing.windows import AUTO, Window
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
 from spofr_core.measures import Measure, RankingView, Target, Values, parse_measures
@@ -41,6 +46,10 @@ class Measured:
     settings : dict
         Exposure model, discount, notion, target, protected group: plain.
     notes : tuple of str
+    attributes, times
+        What the queries can be sliced by, and when they were asked.
+    sliced : SlicedResult, optional
+        Slices and courses over time, where they were asked for.
     """
 
     measures: tuple[Measure, ...]
@@ -50,6 +59,9 @@ class Measured:
     settings: dict[str, Any]
     seed: int
     notes: tuple[str, ...] = ()
+    attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    times: NDArray[np.datetime64] | None = None
+    sliced: SlicedResult | None = None
 
     def __len__(self) -> int:
         """Number of queries."""
@@ -83,15 +95,49 @@ class Measured:
         is none), description, formula, source, mean, ci (bootstrap over queries, 95 %), n: queries where it is
         defined, undefined: {reason: queries}, sampling_error: standard error of the mean from drawn ties, overall: of
         the data as a whole where that is not the mean, flagged: null, or {below, queries: how many are below it,
-        overall: whether the data as a whole is}}; ``notes``.
+        overall: whether the data as a whole is}}; ``notes``; ``slices`` and ``time`` as in the summary of an audit,
+        where they were asked for.
         """
+        sliced = {} if self.sliced is None else self.sliced.summary
         return {
             "schema": SCHEMA,
             "queries": len(self),
             "settings": self.settings,
             "measures": {str(m): self._entry(m) for m in self.measures},
             "notes": list(self.notes),
+            **sliced,
         }
+
+    def with_slices(
+        self, by: Sequence[str] = (), *, window: Window | None = None, measures: Sequence[str] | None = None
+    ) -> Measured:
+        """The same with slices by these attributes and courses over time, of these measures or of all."""
+        named = list(self.found) if measures is None else measures
+        return replace(self, sliced=sliced_result(self, by, window=window, measures=named, seed=self.seed))
+
+    def query_values(self, measure: str) -> QueryValues:
+        """What a measure is in each query."""
+        titles = {str(m): {"label": m.title(self.settings["cutoff"])} for m in self.measures}
+        name = measure_named(measure, self.values, titles)
+        found = next(m for m in self.measures if str(m) == name)
+        return QueryValues(
+            name=name,
+            label=titles[name]["label"],
+            values=self.values[name],
+            attributes=self.attributes,
+            times=self.times,
+            unit=found.unit,
+            better=found.better,
+            limits=found.limits,
+        )
+
+    def slices(self, by: str | Sequence[str], *, measure: str, **how: Any) -> Slices:
+        """A measure by slices of the queries; see `spofr_core.evaluation.slices`."""
+        return slices(self, by, measure=measure, **how)
+
+    def over_time(self, window: Window = AUTO, *, measure: str, **how: Any) -> OverTime:
+        """A measure over time; see `spofr_core.evaluation.over_time`."""
+        return over_time(self, window, measure=measure, **{"seed": self.seed, **how})
 
     def _entry(self, measure: Measure) -> dict[str, Any]:
         found = self.found[str(measure)]
@@ -207,7 +253,8 @@ def measure(
         "protected": data.group_names[view.group_code()] if any("group" in m.parameters for m in chosen) else None,
     }
     notes = (*data.notes, *_notes(view, chosen, found, protected))
-    return Measured(tuple(chosen), found, data.query_ids, data.group_names, settings, seed, notes)
+    about: dict[str, Any] = {"attributes": data.attributes, "times": data.times}
+    return Measured(tuple(chosen), found, data.query_ids, data.group_names, settings, seed, notes, **about)
 
 
 def _notes(

@@ -79,7 +79,8 @@ class OverTime:
 
     @cached_property
     def _spreads(self) -> Spreads:
-        return Spreads(self.values.values[self._used], self.windows.codes[self._used], len(self.windows))
+        values, codes = self.values.values[self._used], self.windows.codes[self._used]
+        return Spreads(values, codes, len(self.windows), shares=self.values.is_share)
 
     @property
     def without_time(self) -> int:

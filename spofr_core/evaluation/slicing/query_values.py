@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.query_table import FloatArray, JudgedTable, QueryTable
+from spofr_core.measures import parse_measure
 
 VIOLATION = "violation"
 FAIR = "fair"
@@ -55,6 +56,14 @@ class QueryValues:
                     f"There are {len(self.values)} values of {self.name!r} and {len(about)} of {name!r}: give one of "
                     "each per query."
                 )
+
+    @property
+    def is_share(self) -> bool:
+        """Whether its mean is a share of queries: each value is 0 or 1, and both occur or could."""
+        defined = self.values[~np.isnan(self.values)]
+        if not len(defined) or not np.isin(defined, (0.0, 1.0)).all():
+            return False
+        return bool(defined.min() < defined.max()) or (self.name == FAIR and self.limits == (0.0, 1.0))
 
     def described(self) -> dict[str, str]:
         """What it is, plain."""
@@ -117,7 +126,9 @@ def table_values(
     if measure == FAIR and isinstance(table, JudgedTable):
         held = np.where(table.judged, table.fair, np.nan)
         label = "share of queries that hold delta"
-        return QueryValues(name=measure, label=label, values=held, unit="share", better="higher", **about)
+        return QueryValues(
+            name=measure, label=label, values=held, unit="share", better="higher", limits=(0.0, 1.0), **about
+        )
     usual = (VIOLATION, *((FAIR,) if isinstance(table, JudgedTable) else ()))
     name = measure_named(measure, table.measures, entries, usual)
     entry = entries.get(name, {})
@@ -127,8 +138,17 @@ def table_values(
         values=table.measures[name],
         unit=str(entry.get("unit", "")),
         better=str(entry.get("better", "")),
+        limits=_limits(name),
         **about,
     )
+
+
+def _limits(name: str) -> tuple[float, float]:
+    """Between which a measure lies by definition, where its name is one of the catalogue."""
+    try:
+        return parse_measure(name).limits
+    except ConfigError:
+        return -np.inf, np.inf
 
 
 def measure_named(

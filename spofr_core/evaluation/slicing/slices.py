@@ -46,7 +46,8 @@ class Slices:
     @cached_property
     def _spreads(self) -> Spreads:
         defined = ~np.isnan(self.values.values)
-        return Spreads(self.values.values[defined], self.crossing.codes[defined], len(self.crossing))
+        values, codes = self.values.values[defined], self.crossing.codes[defined]
+        return Spreads(values, codes, len(self.crossing), shares=self.values.is_share)
 
     @cached_property
     def claims(self) -> NDArray[np.bool_]:

@@ -36,13 +36,15 @@ class Spreads:
         The part of each value.
     parts : int
         Number of parts; a part may be empty.
+    shares : bool
+        Whether each value is 0 or 1, and a mean a share.
     """
 
-    def __init__(self, values: FloatArray, codes: IntArray, parts: int) -> None:
+    def __init__(self, values: FloatArray, codes: IntArray, parts: int, *, shares: bool = False) -> None:
         self.n = np.bincount(codes, minlength=parts).astype(np.int64)
         self.rounding = 1e-12 * float(np.abs(values).max(initial=0.0))
         """What floating point may leave of a difference of nothing."""
-        self.shares = bool(len(values)) and bool(np.isin(values, (0.0, 1.0)).all())
+        self.shares = shares
         self.centre = float(values.mean()) if len(values) else np.nan
         around = values - (self.centre if len(values) else 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -10,7 +10,7 @@ import pytest
 
 from spofr_core.data import read_dataset
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.evaluation import SmallGroups, audit, audit_folder, sliced_exposure, slices, values_of
+from spofr_core.evaluation import SmallGroups, audit, audit_folder, measure, sliced_exposure, slices, values_of
 from spofr_core.fairness import Fairness
 from tests.evaluation.slicing.sliced_lists import sliced_dataset, values
 
@@ -101,6 +101,35 @@ def test_what_rounding_leaves_is_no_difference():
     table = slices(values(numbers, c=["a"] * 20 + ["b"] * 20), "c").table
     assert not table["differs"].any()
     assert table["evidence"].tolist() == [0.0, 0.0]
+
+
+def test_a_share_of_all_or_none_is_not_sure_of_itself_and_a_measure_of_nothing_is_no_share(data):
+    never = audit(data, Fairness(delta=0.0)).slices("country", measure="fair").values
+    assert never.is_share
+    assert not values([0.0, 0.0], c=["a", "b"]).is_share
+    assert values([0.0, 1.0], c=["a", "b"]).is_share
+    assert not values([-1.0, 0.0, 1.0]).is_share
+
+
+def test_no_interval_of_a_mean_leaves_what_is_possible():
+    rng = np.random.default_rng(0)
+    data = sliced_dataset(5, 60).replace(attributes={"c": rng.choice(["a", "b", "c"], 60)})
+    table = audit(data, FAIRNESS).slices("c", fewest=2).table
+    assert (table["lower"] >= 0).all()
+
+
+def test_measures_by_their_names_are_sliced_too(data):
+    found = measure(data, ["NDKL", "nDCG@3"])
+    table = found.slices("country", measure="ndkl").table.set_index("slice")
+    alone = measure(data.where(country="FR"), ["NDKL"])
+    assert table.loc["FR", "mean"] == pytest.approx(alone.summary["measures"]["NDKL"]["mean"])
+    assert not {"slices", "time"} & {*found.summary}
+    asked = found.with_slices(["country"], window="month").summary
+    assert [entry["label"] for entry in asked["slices"][0]["measures"]] == ["NDKL", "nDCG@3"]
+    assert asked["slices"][0]["exposure"] is None
+    assert [entry["measure"] for entry in asked["time"]["measures"]] == ["NDKL", "ndcg@3"]
+    with pytest.raises(ConfigError, match=r"no measure 'AWRF' here; there is 'NDKL', 'ndcg@3'"):
+        found.slices("country", measure="AWRF")
 
 
 def test_values_without_any_spread_can_be_said_in_json():
