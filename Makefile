@@ -50,9 +50,8 @@ $(KERNELS): $(RUNTIME)
 	@echo "Compiling the solver (once, a minute or two)"; $(BIN)/python -m spofr_core.cli.compile_kernels
 	@touch $@
 
-$(DEVELOPMENT): requirements-dev.txt requirements-mlflow.txt $(RUNTIME)
+$(DEVELOPMENT): requirements-dev.txt $(RUNTIME)
 	$(PIP) -r requirements-dev.txt
-	$(PIP) --no-deps -r requirements-mlflow.txt
 	@touch $@
 
 clean:
