@@ -20,7 +20,7 @@ from spofr_core.evaluation.tracking.metric_names import flat_names
 from tests.evaluation.lists import dataset
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # read when it is imported
-import mlflow  # noqa: E402
+import mlflow
 
 ODD = ("a/b", "a.b", "a b", "A B", "..", ".", "", "=1+1", "<b>", "日本", "x" * 300, "x" * 300 + "y", "%s\n", "ﬁ", "fi")
 
