@@ -26,10 +26,10 @@ from spofr_core.reporting import (
     comparison_basis,
     comparison_cells,
     comparison_details,
-    comparison_headline,
     comparison_html,
     comparison_name,
     comparison_notes,
+    comparison_sentences,
     counted,
     groups_left_out,
 )
@@ -43,14 +43,17 @@ def page() -> None:
     """The page."""
     source, rival = loaded(), chosen_rival()
     st.caption(f"{markdown(source.title)} · {counted(len(source.data), 'query', 'queries')} · {told_delta(source)}")
-    headline, charts = st.container(), st.container()
+    headline = st.container()
     rival_picker(source, rival)
+    charts = st.container()
     extra = measure_picker("compare-measures", source.data)
     if not solver_ready():
         return
     found, title = compared(source, rival, extra)
     with headline:
-        st.title(markdown(comparison_headline(found.summary), 1000), anchor=False)
+        first, *others = comparison_sentences(found.summary)
+        st.title(markdown(first, 1000), anchor=False)
+        st.markdown(markdown(" ".join(others), 1000))
     with charts:
         _exposure(found, source, title)
     _table(found)

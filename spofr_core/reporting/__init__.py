@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         comparison_details,
         comparison_headline,
         comparison_notes,
+        comparison_sentences,
     )
     from spofr_core.reporting.glossary import TERMS, Term, WorkedList, meaning
     from spofr_core.reporting.law.selection_appendix import selected_sentence, selection_sentences, selection_tables
@@ -143,6 +144,7 @@ _HOME = {
         "comparison_details",
         "comparison_headline",
         "comparison_notes",
+        "comparison_sentences",
     ),
     "glossary": ("TERMS", "Term", "WorkedList", "meaning"),
     "law.selection_appendix": ("selected_sentence", "selection_sentences", "selection_tables"),
@@ -238,6 +240,7 @@ __all__ = [
     "comparison_html",
     "comparison_name",
     "comparison_notes",
+    "comparison_sentences",
     "counted",
     "delta_text",
     "difference_text",

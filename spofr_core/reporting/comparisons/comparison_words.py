@@ -23,7 +23,12 @@ _FEW = 10
 
 
 def comparison_headline(summary: Mapping[str, Any], rival: str | None = None) -> str:
-    """Who gets more or less exposure, how many queries hold delta, and what it costs.
+    """`comparison_sentences` as one text."""
+    return " ".join(comparison_sentences(summary, rival))
+
+
+def comparison_sentences(summary: Mapping[str, Any], rival: str | None = None) -> list[str]:
+    """Who gets more or less exposure, how many queries hold delta, and what it costs: the most telling one first.
 
     Parameters
     ----------
@@ -34,32 +39,33 @@ def comparison_headline(summary: Mapping[str, Any], rival: str | None = None) ->
 
     Returns
     -------
-    str
-        Such as "repair gives women 16 % more exposure than now (95 % CI 13 to 18). 500 of 500 queries keep within the
-        tolerance of 10 %, instead of 81 with now. nDCG@10 is lower by 0.002: no difference that 498 queries can show."
+    list of str
+        Such as "The repair gives women 16 % more exposure than now (95 % CI 13 to 18).", "500 of 500 queries keep
+        within the tolerance of 10 %, instead of 81 now.", "nDCG@10 is lower by 0.002: no difference that 498 queries
+        can show."
     """
     name, found = _rival(summary, rival)
     first, rows = called(summary["first"]["name"]), found["rows"]
     both = counted(found["queries"]["both"], "query", "queries")
     if not rows:
-        return f"{called(name)} and {first} have nothing that can be compared."
+        return [_opened(f"{called(name)} and {first} have nothing that can be compared.")]
     if all(row["difference"] == 0 for row in rows if not row["small"]):
-        return f"{called(name)} and {first} do not differ in anything that was compared, over {both}."
+        return [_opened(f"{called(name)} and {first} do not differ in anything that was compared, over {both}.")]
     if not any(_claims(row) for row in rows):
-        return f"Between {called(name)} and {first} there is no difference that {both} can show."
+        return [f"Between {called(name)} and {first} there is no difference that {both} can show."]
     chosen = [row for row in (_loudest_group(rows), _of_kind(rows, "share"), _utility(rows)) if row is not None]
     if not any(_claims(row) for row in chosen):
         chosen = [row for row in rows if _claims(row)][:2] + chosen[:1]
     sentences = [_short_sentence(row, summary, name) for row in chosen]
     if chosen[0]["kind"] != "group":
         sentences[0] = f"With {called(name)}, {within_a_sentence(sentences[0])}"
-    return " ".join(sentences)
+    return [_opened(sentence) for sentence in sentences]
 
 
 def comparison_details(summary: Mapping[str, Any], rival: str | None = None) -> list[str]:
     """A sentence for each number that is compared, with both values, the interval and what may be said of it."""
     name, found = _rival(summary, rival)
-    return [_sentence(row, summary, name) for row in found["rows"] if not row["small"]]
+    return [_opened(_sentence(row, summary, name)) for row in found["rows"] if not row["small"]]
 
 
 def comparison_notes(summary: Mapping[str, Any], rival: str | None = None) -> list[str]:
@@ -194,10 +200,10 @@ def _share_clause(row: Mapping[str, Any], summary: Mapping[str, Any], rival: str
     before, after = round(row["before"] * row["n"]), round(row["after"] * row["n"])
     if found["asked"] == first["asked"]:
         what = tolerance_text(first["asked"]["delta"], first["asked"]["unit"])
-        than = "as with" if before == after else f"instead of {before:,} with"
+        than = "as" if before == after else f"instead of {before:,}"
         keep = counted(row["n"], "query keeps", "queries keep")
-        return f"{after:,} of {keep} within {what}, {than} {called(first['name'])}"
-    than = f"with {called(first['name'])} {before:,}"
+        return f"{after:,} of {keep} within {what}, {than} {_in(first['name'])}"
+    than = f"{_in(first['name'])} {before:,}"
     what = "delta"
     if found["asked"]["notion"] == first["asked"]["notion"]:
         what = delta_text(found["asked"]["delta"], found["asked"]["unit"])
@@ -277,7 +283,19 @@ def _start(text: str) -> str:
 def called(name: str) -> str:
     """The name of a ranking within a sentence; one that is more than a plain word stands in quotes."""
     text = name_text(name)
+    if text in ("repair", "the repair"):
+        return "the repair"
     return text if all(letter.isalnum() or letter in "_-." for letter in text) else f"“{text}”"
+
+
+def _opened(sentence: str) -> str:
+    """A sentence that may begin with a ranking: only "the" gets a capital, other names are as they were given."""
+    return f"T{sentence[1:]}" if sentence.startswith("the ") else sentence
+
+
+def _in(name: str) -> str:
+    """Where something is so: "now", "with the repair"."""
+    return name if name == "now" else f"with {called(name)}"
 
 
 def _p_text(p: float) -> str:
