@@ -6,6 +6,7 @@ import numpy as np
 
 from spofr_core.data import RankingDataset
 from spofr_core.evaluation import audit, measure, repair
+from spofr_core.evaluation.slicing.change_test import permutation_test
 from spofr_core.fairness import Fairness
 from spofr_core.policy import verify
 
@@ -23,6 +24,7 @@ def compile_kernels() -> None:
             relevance=np.arange(n, dtype=np.float64),
             score=np.arange(n, dtype=np.float64),
         )
+        permutation_test(np.arange(12.0), np.arange(12.0), seed=0)
         audit(data, Fairness(delta=0.0, notion="merit", merits=dict.fromkeys(names, 1.0))).to_json()
         measure(data, "all").to_json()
         certificate = repair(data, Fairness(delta=0.0)).policies[0].certificate

@@ -13,6 +13,7 @@ _OPTIONS = {
     "relevance": "--relevance",
     "protected": "--protected",
     "missing": "--missing",
+    "time": "--time",
     "encoding": "--encoding",
     "delimiter": "--delimiter",
     "decimal": "--decimal",

@@ -91,24 +91,40 @@ def time_notes(name: str) -> set[str]:
 
 def _parsed(values: pa.Array, name: str) -> tuple[Times, npt.NDArray[np.bool_], list[str]]:
     """Distinct values as times, which of them cannot be read, and notes."""
-    texts = pd.Series([(label_text(value) or "").strip() for value in values.to_pylist()], dtype=object)
-    missing = texts.str.lower().isin(MISSING_TEXT).to_numpy(dtype=bool)
-    numbers = pd.to_numeric(texts.where(~missing), errors="coerce").to_numpy(dtype=np.float64)
-    day = (numbers >= _DAYS[0]) & (numbers <= _DAYS[1]) & texts.str.fullmatch(r"\d{8}").to_numpy(dtype=bool)
-    epoch = np.isfinite(numbers) & ~day
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+        missing = np.isnan(numbers)
+        days = (numbers >= _DAYS[0]) & (numbers <= _DAYS[1]) & (numbers == np.floor(numbers))
+        texts = pd.Series(numbers[days].astype(np.int64).astype(str), index=np.flatnonzero(days), dtype=object)
+    else:
+        every = pd.Series([(label_text(value) or "").strip() for value in values.to_pylist()], dtype=object)
+        missing = every.str.lower().isin(MISSING_TEXT).to_numpy(dtype=bool)
+        numbers = pd.to_numeric(every.where(~missing), errors="coerce").to_numpy(dtype=np.float64)
+        days = (numbers >= _DAYS[0]) & (numbers <= _DAYS[1]) & every.str.fullmatch(r"\d{8}").to_numpy(dtype=bool)
+        texts = every[~missing & (days | np.isnan(numbers))]
+    epochs, size = _epochs(np.where(days, np.nan, numbers))
+    written, zoned = _written(texts)
+    out = epochs
+    out[texts.index.to_numpy()] = written
+    notes = [in_epochs(name, unit) for k, unit in enumerate(EPOCHS) if np.any(size == k)]
+    return out, ~missing & np.isnat(out), [*notes, *([with_zones(name)] if zoned else [])]
+
+
+def _epochs(numbers: npt.NDArray[np.float64]) -> tuple[Times, npt.NDArray[np.intp]]:
+    """Numbers since 1970 as times, and the place of their unit in `EPOCHS`; NaT and -1 where the size is of none."""
     size = np.searchsorted(_LIMITS, np.abs(numbers), side="right") - 1
-    known = epoch & (size >= 0) & (size < len(EPOCHS))
-    out = np.full(len(texts), np.datetime64("NaT", "us"))
-    scale = np.array(_MICROSECONDS)[np.clip(size, 0, len(EPOCHS) - 1)]
-    out[known] = np.rint(numbers[known] * scale[known]).astype(np.int64).view(TIME_TYPE)
-    written = ~missing & ~epoch
-    iso = texts[written].str.replace(r"(\.\d{6})\d+", r"\1", regex=True)  # beyond microseconds nobody looks
+    size[np.isnan(numbers) | (size >= len(EPOCHS))] = -1
+    known = size >= 0
+    out = np.full(len(numbers), np.datetime64("NaT", "us"))
+    out[known] = np.rint(numbers[known] * np.array(_MICROSECONDS)[size[known]]).astype(np.int64).view(TIME_TYPE)
+    return out, size
+
+
+def _written(texts: pd.Series) -> tuple[Times, bool]:
+    """Texts as times, NaT where they are no ISO ones, and whether one of them has a zone."""
+    iso = texts.str.replace(r"(\.\d{6})\d+", r"\1", regex=True)  # beyond microseconds nobody looks
     read = pd.to_datetime(iso, format="ISO8601", utc=True, errors="coerce")
-    out[written] = read.dt.tz_localize(None).to_numpy(dtype=TIME_TYPE)
-    notes = [in_epochs(name, unit) for k, unit in enumerate(EPOCHS) if np.any(known & (size == k))]
-    if iso.str.fullmatch(_ZONE).any():
-        notes.append(with_zones(name))
-    return out, ~missing & np.isnat(out), notes
+    return read.dt.tz_localize(None).to_numpy(dtype=TIME_TYPE), bool(iso.str.fullmatch(_ZONE).any())
 
 
 def _unreadable(value: object, name: str, line: int, source: str) -> DataError:
