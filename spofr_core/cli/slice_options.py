@@ -35,7 +35,9 @@ class SliceOptions:
     ] = None
     window: Annotated[
         str | None,
-        typer.Option(help="With --time: day, week, month, or a number of equal parts. [default: what suits the span]"),
+        typer.Option(
+            help="With --time: day, week, month, year, or a number of equal parts. [default: what suits the data]"
+        ),
     ] = None
     slice_measure: Annotated[
         list[str] | None,
@@ -122,7 +124,7 @@ def print_slices(summary: Mapping[str, Any]) -> None:
             for sentence in slice_sentences(slicing, entry):
                 typer.echo(sentence)
             _print_table(slice_head(slicing, entry), slice_cells(entry), len(slicing["by"]))
-        if slicing["exposure"]:
+        if any(group["ci"] for entry in slicing["exposure"] or () for group in entry["groups"].values()):
             groups = exposed_groups(slicing)[:MOST_GROUPS]
             typer.echo(f"== exposure over the mean of the lists by {by_text(slicing['by'])}")
             _print_table(exposure_head(slicing, groups), exposure_cells(slicing, groups), len(slicing["by"]))

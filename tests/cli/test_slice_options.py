@@ -64,7 +64,7 @@ def test_the_json_has_what_python_has(file):
     assert summary["slices"] == json.loads(asked.to_json())["slices"]
     assert summary["time"] == json.loads(asked.to_json())["time"]
     assert [slicing["by"] for slicing in summary["slices"]] == [["country"], ["device"], ["country", "device"]]
-    assert summary["time"]["window"] == "week"
+    assert summary["time"]["window"] == "month"
 
 
 def test_without_slices_the_summary_is_that_of_before(file):

@@ -143,6 +143,7 @@ WRITTEN = {
     "20240131": np.datetime64("2024-01-31", "us"),
     "2024/01/31": np.datetime64("2024-01-31", "us"),
     "2024-01": np.datetime64("2024-01-01", "us"),
+    "2019": np.datetime64("2019-01-01", "us"),
     "9999-12-31": np.datetime64("9999-12-31", "us"),
 }
 
@@ -189,7 +190,7 @@ def test_the_earliest_time_of_a_query_is_taken_and_that_is_said():
     [
         ("31.01.2024", "begins with the day or with the month"),
         ("01/02/2024 10:00", "begins with the day or with the month"),
-        ("2019", "no number of seconds or milliseconds since 1970"),
+        ("201", "no number of seconds or milliseconds since 1970"),
         ("-1", "no number of seconds or milliseconds since 1970"),
         ("20241301", "no number of seconds"),
         ("January 5th", "no ISO date or time"),

@@ -132,7 +132,10 @@ def test_no_change_is_said_as_such():
         "test)."
     )
     time, summary = course([0.1, 0.2], [0, 0])
-    assert change_sentence(time, summary).startswith("Only one window of time has queries with a violation")
+    assert (
+        change_sentence(time, summary)
+        == "The violation is known in one window of time only: there is no change to speak of."
+    )
 
 
 def test_a_chart_draws_every_slice_that_has_an_interval():

@@ -21,6 +21,7 @@ _LIMITS = (1e8, 1e11, 1e14, 1e17, 1e20)
 """Between two of them lies a unit: each covers the years from 1973 to 5138, so that no epoch of today is in doubt."""
 _MICROSECONDS = (1e6, 1e3, 1.0, 1e-3)
 _DAYS = (19_000_101, 29_991_231)
+_YEARS = (1900, 2100)
 _DAY_FIRST = r"\d{1,2}[./ -]\d{1,2}[./ -]\d{2,4}\b.*"
 _ZONE = r".+[T ].*\d(Z|[+-]\d\d(:?\d\d)?)"
 _NEVER = np.iinfo(np.int64).max
@@ -32,8 +33,9 @@ def query_times(
     """The earliest time of each query in UTC, and what there is to say about it.
 
     Read are ISO dates and times, those with a zone brought to UTC and those without one taken as UTC; whole days
-    written as 20240115; and numbers since 1970 in seconds, milliseconds, microseconds or nanoseconds, told by their
-    size value by value. A date with the day or the month first is refused: nobody can tell which it is.
+    written as 20240115 and years from 1900 to 2100, which count from their first day; and numbers since 1970 in
+    seconds, milliseconds, microseconds or nanoseconds, told by their size value by value. A date with the day or the
+    month first is refused: nobody can tell which it is.
 
     Parameters
     ----------
@@ -84,9 +86,14 @@ def in_epochs(name: str, unit: str) -> str:
     return f"Column {name!r} holds {unit} since 1970."
 
 
+def in_years(name: str) -> str:
+    """The note about years."""
+    return f"Column {name!r} holds years: each counts from its first day."
+
+
 def time_notes(name: str) -> set[str]:
     """All notes about a time column; each holds for the whole of a table as soon as it holds for a part."""
-    return {different_times(name), with_zones(name), *(in_epochs(name, unit) for unit in EPOCHS)}
+    return {different_times(name), with_zones(name), in_years(name), *(in_epochs(name, unit) for unit in EPOCHS)}
 
 
 def _parsed(values: pa.Array, name: str) -> tuple[Times, npt.NDArray[np.bool_], list[str]]:
@@ -94,20 +101,28 @@ def _parsed(values: pa.Array, name: str) -> tuple[Times, npt.NDArray[np.bool_], 
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
         numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
         missing = np.isnan(numbers)
-        days = (numbers >= _DAYS[0]) & (numbers <= _DAYS[1]) & (numbers == np.floor(numbers))
+        years, days = (_between(numbers, *limits) & (numbers == np.floor(numbers)) for limits in (_YEARS, _DAYS))
+        days |= years
         texts = pd.Series(numbers[days].astype(np.int64).astype(str), index=np.flatnonzero(days), dtype=object)
     else:
         every = pd.Series([(label_text(value) or "").strip() for value in values.to_pylist()], dtype=object)
         missing = every.str.lower().isin(MISSING_TEXT).to_numpy(dtype=bool)
         numbers = pd.to_numeric(every.where(~missing), errors="coerce").to_numpy(dtype=np.float64)
-        days = (numbers >= _DAYS[0]) & (numbers <= _DAYS[1]) & every.str.fullmatch(r"\d{8}").to_numpy(dtype=bool)
+        digits = every.str.fullmatch(r"\d+").to_numpy(dtype=bool)
+        years, days = (_between(numbers, *limits) & digits for limits in (_YEARS, _DAYS))
+        days |= years
         texts = every[~missing & (days | np.isnan(numbers))]
     epochs, size = _epochs(np.where(days, np.nan, numbers))
     written, zoned = _written(texts)
     out = epochs
     out[texts.index.to_numpy()] = written
     notes = [in_epochs(name, unit) for k, unit in enumerate(EPOCHS) if np.any(size == k)]
-    return out, ~missing & np.isnat(out), [*notes, *([with_zones(name)] if zoned else [])]
+    notes += [note for note, found in ((in_years(name), years.any()), (with_zones(name), zoned)) if found]
+    return out, ~missing & np.isnat(out), notes
+
+
+def _between(numbers: npt.NDArray[np.float64], low: float, high: float) -> npt.NDArray[np.bool_]:
+    return np.asarray((numbers >= low) & (numbers <= high))
 
 
 def _epochs(numbers: npt.NDArray[np.float64]) -> tuple[Times, npt.NDArray[np.intp]]:

@@ -162,9 +162,9 @@ def over_time(
     ----------
     source : AuditResult, Measured, QueryTable, QueryValues or anything with a method `query_values`
         Whose queries have times.
-    window : {"auto", "day", "week", "month"} or int
-        Days, weeks from Monday and months are those of UTC; a number makes so many parts of equal length; "auto" takes
-        what suits the span.
+    window : {"auto", "day", "week", "month", "year"} or int
+        Days, weeks from Monday, months and years are those of UTC; a number makes so many parts of equal length; "auto"
+        takes what suits the span and the number of queries.
     measure : str
         "violation", "fair" or the name of a measure; see `values_of`.
     seed : int

@@ -90,7 +90,7 @@ def sliced_result(
     source : AuditResult, Measured, or anything with a method `query_values`
     by : sequence of str
         Attributes of the queries.
-    window : {"auto", "day", "week", "month"} or int, optional
+    window : {"auto", "day", "week", "month", "year"} or int, optional
         Without it nothing is said about time.
     measures : sequence of str
         Which measures; see `values_of`.

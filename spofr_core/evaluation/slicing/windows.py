@@ -1,4 +1,4 @@
-"""Windows of time: days, weeks from Monday, months, or equal parts of the whole; in UTC."""
+"""Windows of time: days, weeks from Monday, months, years, or equal parts of the whole; in UTC."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from spofr_core.errors import ConfigError, DataError
 Times = NDArray[np.datetime64]
 Window = str | int
 
-CALENDAR = ("day", "week", "month")
+CALENDAR = ("day", "week", "month", "year")
 AUTO = "auto"
 MOST_WINDOWS = 1_000
-_DAY = np.timedelta64(1, "D")
 _SINCE_MONDAY = 3
 """1 January 1970 was a Thursday."""
-_DAYS_IN_DAYS = 45
-_DAYS_IN_WEEKS = 270
+_FEW_WINDOWS = 60
+_ENOUGH = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +28,7 @@ class Windows:
     Attributes
     ----------
     kind : str
-        "day", "week", "month", or "6 equal parts".
+        "day", "week", "month", "year", or "6 equal parts".
     starts, ends : (W,) datetime64
         A window holds start <= time < end; the last of equal parts holds its end too.
     codes : (Q,) int
@@ -46,7 +45,7 @@ class Windows:
 
 
 def checked_window(window: Window) -> Window:
-    """A window as it may be asked for: "auto", "day", "week", "month", or a number of equal parts, be it as text.
+    """A window as it may be asked for: "auto", "day", "week", "month", "year", or a number of equal parts as any text.
 
     Raises
     ------
@@ -71,9 +70,9 @@ def windows_of(times: Times | None, window: Window = AUTO) -> Windows:
     ----------
     times : (Q,) datetime64, optional
         In UTC; NaT where unknown.
-    window : {"auto", "day", "week", "month"} or int
-        "auto" takes days up to six weeks, weeks up to nine months, months beyond; a number makes so many parts of
-        equal length.
+    window : {"auto", "day", "week", "month", "year"} or int
+        "auto" takes the finest of which there are at most 60 with 10 queries or more each on average, or else the
+        longest that makes two; a number makes so many parts of equal length.
 
     Raises
     ------
@@ -104,18 +103,24 @@ def windows_of(times: Times | None, window: Window = AUTO) -> Windows:
 
 
 def _usual(moments: Times) -> str:
-    days = int((moments.max() - moments.min()) / _DAY)
-    return "day" if days < _DAYS_IN_DAYS else "week" if days < _DAYS_IN_WEEKS else "month"
+    """The finest calendar window that makes few enough of them, with queries enough; or the longest that makes two."""
+    counts = {kind: int(np.ptp(_places(moments, kind))) + 1 for kind in CALENDAR}
+    for kind, count in counts.items():
+        if count <= _FEW_WINDOWS and len(moments) >= _ENOUGH * count:
+            return kind
+    return next((kind for kind in reversed(CALENDAR) if counts[kind] > 1), "day")
+
+
+def _places(moments: Times, kind: str) -> NDArray[np.int64]:
+    """The window of each moment, counted from that of 1970."""
+    if kind in ("month", "year"):
+        return moments.astype(f"datetime64[{kind[0].upper()}]").astype(np.int64)
+    days = moments.astype("datetime64[D]").astype(np.int64)
+    return days if kind == "day" else (days + _SINCE_MONDAY) // 7
 
 
 def _calendar(moments: Times, kind: str) -> tuple[Times, Times, NDArray[np.int64]]:
-    if kind == "month":
-        unit, places = "M", moments.astype("datetime64[M]").astype(np.int64)
-        per, shift = 1, 0
-    else:
-        unit, days = "D", moments.astype("datetime64[D]").astype(np.int64)
-        per, shift = (1, 0) if kind == "day" else (7, _SINCE_MONDAY)
-        places = (days + shift) // per
+    places = _places(moments, kind)
     first, last = int(places.min()), int(places.max())
     if last - first >= MOST_WINDOWS:
         raise ConfigError(
@@ -123,8 +128,12 @@ def _calendar(moments: Times, kind: str) -> tuple[Times, Times, NDArray[np.int64
             f"{last - first + 1:,} windows of a {kind}, more than {MOST_WINDOWS:,}: take longer windows, or a number "
             "of equal parts. Is a date out of place?"
         )
-    edges = (np.arange(first, last + 2) * per - shift).astype(f"datetime64[{unit}]").astype("datetime64[us]")
-    return edges[:-1], edges[1:], places - first
+    edges = np.arange(first, last + 2)
+    if kind == "week":
+        edges = edges * 7 - _SINCE_MONDAY
+    unit = {"month": "M", "year": "Y"}.get(kind, "D")
+    moments_of = edges.astype(f"datetime64[{unit}]").astype("datetime64[us]")
+    return moments_of[:-1], moments_of[1:], places - first
 
 
 def _equal_parts(moments: Times, parts: int) -> tuple[str, Times, Times, NDArray[np.int64]]:

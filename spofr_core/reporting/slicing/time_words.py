@@ -23,9 +23,9 @@ def time_head(time: Plain) -> tuple[str, ...]:
 
 
 def window_text(kind: str, start: str) -> str:
-    """A window by its beginning: "2024-01", "week of 2024-01-01", "2024-01-31", "from 2024-01-31"."""
-    if kind == "month":
-        return start[:7]
+    """A window by its beginning: "2024", "2024-01", "week of 2024-01-01", "2024-01-31", "from 2024-01-31"."""
+    if kind in ("month", "year"):
+        return start[: 7 if kind == "month" else 4]
     if kind == "week":
         return f"week of {start}"
     return start if kind == "day" else f"from {start.replace('T', ' ')}"
@@ -36,7 +36,7 @@ def change_sentence(time: Plain, entry: Plain) -> str:
     change, windows, unit = entry["change"], entry["windows"], entry["unit"]
     label = within_a_sentence(name_text(entry["label"]))
     if change is None:
-        return f"Only one window of time has queries with a {label}: there is no change to speak of."
+        return f"The {label} is known in one window of time only: there is no change to speak of."
     first, last = windows[change["first"]], windows[change["last"]]
     before, after = (f"{value_text(row['mean'], unit)} ({_when(time, row)})" for row in (first, last))
     sure = f"{_p(change['p'])}, permutation test"

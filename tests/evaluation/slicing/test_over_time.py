@@ -19,7 +19,7 @@ from spofr_core.evaluation.slicing.windows import windows_of
 from spofr_core.fairness import Fairness
 from tests.evaluation.slicing.sliced_lists import sliced_dataset, values
 
-RULES = {"day": "D", "week": "W-MON", "month": "MS"}
+RULES = {"day": "D", "week": "W-MON", "month": "MS", "year": "YS"}
 
 
 def moments(seed: int, n: int = 60, days: int = 150) -> np.ndarray:
@@ -56,9 +56,23 @@ def test_equal_parts_are_those_of_pandas(seconds, parts):
     assert found.codes.tolist() == cut.tolist()
 
 
-@pytest.mark.parametrize(("days", "kind"), [(10, "day"), (44, "day"), (100, "week"), (400, "month")])
-def test_windows_suit_the_span(days, kind):
-    times = np.datetime64("2024-01-01", "us") + np.array([0, days]).astype("timedelta64[D]")
+@pytest.mark.parametrize(
+    ("days", "queries", "kind"),
+    [
+        (10, 200, "day"),
+        (10, 20, "week"),
+        (100, 2_000, "week"),
+        (400, 2_000, "week"),
+        (400, 200, "month"),
+        (4_000, 20_000, "year"),
+        (4_000, 12, "year"),
+        (20, 4, "week"),
+        (1, 2, "day"),
+        (0, 3, "day"),
+    ],
+)
+def test_windows_suit_the_span_and_the_number_of_queries(days, queries, kind):
+    times = np.datetime64("2024-01-01", "us") + np.linspace(0, days, queries).astype(int).astype("timedelta64[D]")
     assert windows_of(times).kind == kind
 
 
@@ -85,7 +99,7 @@ def test_one_window_has_no_change():
 @pytest.mark.parametrize(
     ("window", "times", "error", "sentence"),
     [
-        ("year", ["2024-01-01"], ConfigError, r"'window' must be one of 'auto', 'day', 'week', 'month' or a number"),
+        ("hour", ["2024-01-01"], ConfigError, r"must be one of 'auto', 'day', 'week', 'month', 'year' or a number"),
         (1, ["2024-01-01"], ConfigError, "a number of equal parts from 2 to 1,000, got 1"),
         (True, ["2024-01-01"], ConfigError, "got True"),
         ("day", ["NaT"], DataError, r"No query has a time.* time='\.\.\.'"),
