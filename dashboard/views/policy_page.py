@@ -25,6 +25,7 @@ from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.widgets.elements import chart, csv_bytes, explain_errors, show_table, tabs, wide
+from dashboard.widgets.rival_table import both_rankings
 from dashboard.widgets.sidebar import delta_scale
 from spofr_core.evaluation import AuditResult
 from spofr_core.fairness import Fairness, Unit, format_delta
@@ -61,16 +62,21 @@ def page() -> None:
         return
     policy = repaired(source.data, fairness).policies[place]
     _headline(result, place, policy)
+    if choices().rival:
+        both_rankings(source)
     compared = [(f"delta {format_delta(choices().delta, fairness.unit, 3)}", policy)]
     left, right = st.columns([3, 2], gap="large")
     with right:
-        _sampled(policy, fairness)
+        beside = st.container()
         other = _other_delta(source)
     if other is not None:
         second = repaired(source.data, fairness.with_delta(other)).policies[place]
         compared.append((f"delta {format_delta(other, fairness.unit, 3)}", second))
+    # The lottery is what a reader comes for, and the browser draws first what it is told first.
     with left:
         _lotteries(source, compared)
+    with beside:
+        _sampled(policy, fairness)
     tabs(
         "policy-more",
         {
