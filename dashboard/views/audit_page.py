@@ -62,9 +62,8 @@ def page() -> None:
         return
     left, right = st.columns(2, gap="large")
     with left:
-        _held(result)
+        _held(result, ahead=there)
     _numbers(result)
-    # The browser draws together what it is told together: it draws what moves with delta while the lists are solved.
     _repair(source, result)
     if there:
         _exposure(exposure, result)
@@ -146,8 +145,8 @@ def _numbers(result: AuditResult) -> None:
     cards(shown)
 
 
-def _held(result: AuditResult) -> None:
-    """The curve that delta moves along."""
+def _held(result: AuditResult, *, ahead: bool) -> None:
+    """The curve that delta moves along; `ahead` of all that delta changes, where nothing else is new."""
     delta = choices().delta
     share = float(result.share_at(np.array([delta]))[0])
     held = "nothing is forbidden" if np.isnan(share) else percent(share)
@@ -159,6 +158,7 @@ def _held(result: AuditResult) -> None:
         table=result.fair_share,
         note="Band: 95 % Wilson interval." + (f" Drawn with {MOST_STEPS} of its steps." if is_thinned(result) else ""),
         word="cannot fail",
+        ahead=ahead,
     )
 
 

@@ -22,7 +22,7 @@ from spofr_core.reporting import meaning, within_a_sentence
 MOST_ROWS = 5000
 """Rows of a table behind a chart; the downloads have them all."""
 HEAD_START = 0.08
-"""Seconds that the first chart of a page has to itself."""
+"""Seconds that a chart which a reader waits for has to itself."""
 _OPENING = "opening"
 
 
@@ -36,13 +36,15 @@ def chart(
     headed: bool = True,
     name: str = "",
     word: str = "",
+    ahead: bool = False,
     on_mark: Callable[[str], None] | None = None,
 ) -> None:
     """A titled chart, with words for those who do not see it and its numbers for those who want them.
 
     The table is made when somebody opens it: most of the time nobody does, and delta draws the page again and again.
     `name` keeps the chart the same for the browser where the title changes; `word` is one of the glossary that the
-    title explains; `on_mark` is called with what a clicked mark stands for, its `customdata`.
+    title explains; `on_mark` is called with what a clicked mark stands for, its `customdata`. The first chart of a page
+    that is being opened, and one that is to be seen `ahead` of what follows it, are drawn before anything else is sent.
     """
     if headed:
         st.header(title, anchor=False, help=f"{word}: {meaning(word)}" if word else None)
@@ -51,8 +53,9 @@ def chart(
         {} if on_mark is None else {"on_select": lambda: _clicked(key, on_mark), "selection_mode": "points"}
     )
     st.plotly_chart(figure, config=CONFIG, alt=described, key=key, **clicks)
-    if st.session_state.pop(_OPENING, False):
-        # A browser draws together what it is told together: the first chart would wait for the last.
+    if st.session_state.pop(_OPENING, False) or ahead:
+        # A browser draws together what it is told together: the first chart would wait for the last. And what is solved
+        # meanwhile takes the time of the processor away from the browser, if both are on the same machine.
         time.sleep(HEAD_START)
     if note:
         st.caption(note)

@@ -1,0 +1,69 @@
+"""What a reader waits for comes first."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+
+import pytest
+
+from dashboard.session.long_lived import _spared, spare_modules
+from dashboard.views import audit_page, policy_page
+from dashboard.widgets import elements
+from tests.dashboard.apps import rerun, shown
+
+
+@pytest.fixture
+def _unfrozen():
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("_unfrozen")
+def test_what_was_imported_is_left_out_of_garbage_collection_once_for_each_import(monkeypatch):
+    gc.unfreeze()
+    _spared.clear()
+    spare_modules()
+    first = gc.get_freeze_count()
+    assert first > 10_000  # pandas, plotly and this project are far more than that
+    kept = [[] for _ in range(5_000)]
+    spare_modules()
+    assert gc.get_freeze_count() < first + len(kept)
+    monkeypatch.setitem(sys.modules, "imported_later", types.ModuleType("imported_later"))
+    spare_modules()
+    assert gc.get_freeze_count() >= first + len(kept)
+
+
+def drawn_order(monkeypatch, page) -> list[tuple[str, bool]]:
+    """The charts of a page in the order in which they are sent, and whether each goes ahead; filled by its runs."""
+    sent: list[tuple[str, bool]] = []
+
+    def watched(figure, title, described, **more):
+        sent.append((title, more.get("ahead", False)))
+        elements.chart(figure, title, described, **more)
+
+    monkeypatch.setattr(page, "chart", watched)
+    return sent
+
+
+def test_the_lottery_of_a_policy_is_sent_before_what_readers_see(monkeypatch):
+    sent = drawn_order(monkeypatch, policy_page)
+    shown("policy")
+    titles = [title for title, _ in sent]
+    assert titles[0].startswith("The lottery at delta")
+    assert "What readers see" in titles[1:]
+
+
+def test_a_move_of_delta_sends_its_curve_ahead_and_the_chart_that_it_does_not_change_later(monkeypatch):
+    sent = drawn_order(monkeypatch, audit_page)
+    app = shown("audit")
+    curve = "How many queries hold delta, whatever delta is"
+    assert [title for title, _ in sent][:2] == ["Exposure by group", curve]
+    assert not any(ahead for _, ahead in sent)
+    sent.clear()
+    slider = app.slider(key="sidebar-delta")
+    slider.set_value(round(slider.value + slider.step, 12))
+    rerun(app)
+    assert sent[0] == (curve, True)
+    assert "Exposure by group" in [title for title, _ in sent[1:]]
