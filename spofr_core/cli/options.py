@@ -21,6 +21,11 @@ SettingsOption = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the method as 'name=value'; repeat for more.")
 ]
 
+MeasureOption = Annotated[
+    list[str] | None,
+    typer.Option("--measure", help="A measure by its name, such as NDKL, Skew@10 or AWRF(target=uniform); repeat."),
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions:

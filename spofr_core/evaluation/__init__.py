@@ -11,6 +11,7 @@ from spofr_core.evaluation.fronts import best_at_violation, grid_search, lead_at
 from spofr_core.evaluation.guarantees import GUARANTEE_DELTAS, LEVELS, guarantees, run_shares
 from spofr_core.evaluation.intervals import bootstrap_mean, wilson
 from spofr_core.evaluation.measurement import Measurement, measure_exposure
+from spofr_core.evaluation.measuring.folder_measures import measure_folder
 from spofr_core.evaluation.measuring.named_measures import Measured, measure
 from spofr_core.evaluation.query_table import JudgedTable, QueryTable
 from spofr_core.evaluation.repair import Repair, repair, repair_table
@@ -87,6 +88,7 @@ __all__ = [
     "log_to_mlflow",
     "measure",
     "measure_exposure",
+    "measure_folder",
     "method_difference",
     "multi_group",
     "named_measures",

@@ -50,6 +50,7 @@ def audit_folder(
     cutoff: int = 10,
     seed: int = 0,
     small: SmallGroups | None = None,
+    measures: Sequence[str] = (),
     rows_per_part: int | None = None,
     min_parts: int = 1,
     map_parts: Map = map,
@@ -62,7 +63,7 @@ def audit_folder(
     fairness : Fairness
     mapping : mapping, optional
         Arguments for `read_dataset` that say which column is what.
-    discount, cutoff, seed, small
+    discount, cutoff, seed, small, measures
         As for `audit`.
     rows_per_part : int, optional
         Rows held in memory at a time, about; a query is never cut.
@@ -72,7 +73,7 @@ def audit_folder(
         `map`, or that of an executor: a part travels to its worker whole, which need not see the folder.
     """
     discount = discount or Discount()
-    work = partial(audit_part, fairness=fairness, discount=discount, cutoff=cutoff)
+    work = partial(audit_part, fairness=fairness, discount=discount, cutoff=cutoff, measures=tuple(measures))
     with cut(folder, mapping, rows_per_part=rows_per_part, min_parts=min_parts) as parts:
         results = list(map_parts(work, parts))
     tables, order, excluded = in_order(results, folder)
@@ -82,13 +83,15 @@ def audit_folder(
     return measurement_of(table, fairness, excluded=excluded, notes=notes, **how).judge(fairness)
 
 
-def audit_part(part: Part, *, fairness: Fairness, discount: Discount, cutoff: int) -> PartResult:
+def audit_part(
+    part: Part, *, fairness: Fairness, discount: Discount, cutoff: int, measures: Sequence[str] = ()
+) -> PartResult:
     """Read one part and measure it."""
     try:
         data = part.read()
     except NothingLeft as emptied:
         return left_out(emptied)
-    table = measured_table(data, fairness, discount=discount, cutoff=cutoff)
+    table = measured_table(data, fairness, discount=discount, cutoff=cutoff, measures=measures)
     return PartResult(table, part.first_rows(data), dict(data.excluded), time_notes=part.time_notes(data))
 
 

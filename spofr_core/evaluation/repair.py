@@ -91,7 +91,8 @@ class Repair:
 
     def _measure(self, policies: Policies | None) -> Measurement:
         how: dict[str, Any] = {"discount": self.discount, "cutoff": self.cutoff, "seed": self.seed, "small": self.small}
-        return measure_exposure(self.data, self.fairness, policies=policies, **how)
+        names = () if self.measured is None else tuple(self.measured.table.measures)
+        return measure_exposure(self.data, self.fairness, policies=policies, measures=names, **how)
 
 
 def repair(

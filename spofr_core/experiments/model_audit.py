@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from spofr_core.data import RankingDataset
@@ -25,6 +26,7 @@ def audit_model(
     cutoff: int = 10,
     seed: int = 0,
     small: SmallGroups | None = None,
+    measures: Sequence[str] = (),
 ) -> AuditResult:
     """Audit what a model shows: its policies, not a sort by its scores.
 
@@ -38,13 +40,13 @@ def audit_model(
         With the features that the model learned from.
     fairness : Fairness, optional
         What is asked; without it, what the model was trained for.
-    cutoff, seed, small
+    cutoff, seed, small, measures
         As for `audit`.
     """
     asked = fairness or model.fairness
     programme = isinstance(model, ProgrammeEstimator)
     policies = shown_policies(model, data, asked)
-    how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": small}
+    how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": small, "measures": measures}
     contrast = audit(with_estimates(model, data), asked, **how) if programme else None
     method = METHODS[model.method]
     found = audit(data, asked, policies=policies, **how)

@@ -11,7 +11,7 @@ import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.model_option import ModelOption, model_and_data
-from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
+from spofr_core.cli.options import DataOptions, FairnessOptions, MeasureOption, with_options
 from spofr_core.cli.selection_options import SelectionOptions, print_selection
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
@@ -38,6 +38,7 @@ def audit_command(
     auditor: Annotated[str | None, typer.Option(help="Who answers for the audit, for the report.")] = None,
     notes: Annotated[str | None, typer.Option(help="What the auditor wants to say, for the report.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table query x group.")] = None,
+    measures: MeasureOption = None,
     cutoff: Annotated[int, typer.Option(help="Depth of nDCG.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
     small_items: Annotated[int, typer.Option(help="Groups with fewer items are listed, but write no headline.")] = 30,
@@ -53,7 +54,8 @@ def audit_command(
     from spofr_core.evaluation import SmallGroups, audit, audit_folder
     from spofr_core.reporting import Provenance, caveats, verdict, verdict_details
 
-    how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": SmallGroups(items=small_items, lists=small_lists)}
+    small = SmallGroups(items=small_items, lists=small_lists)
+    how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": small, "measures": measures or ()}
     data = None
     folder = source.folder if model is None else None
     if folder is not None:

@@ -9,20 +9,16 @@ import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.model_option import ModelOption, model_and_data
-from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
+from spofr_core.cli.options import DataOptions, FairnessOptions, MeasureOption, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_words import in_shell_words
+from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
 from spofr_core.cli.slice_options import SliceOptions, print_slices
 from spofr_core.errors import ConfigError
 from spofr_core.measures import MEASURES, TARGETS, Target
 
 if TYPE_CHECKING:
     from spofr_core.evaluation import Measured
-
-MeasureOption = Annotated[
-    list[str] | None,
-    typer.Option("--measure", help="A measure by its name, such as NDKL, Skew@10 or AWRF(target=uniform); repeat."),
-]
 
 
 @with_options(source=DataOptions, ask=FairnessOptions, cut=SliceOptions)
@@ -46,22 +42,32 @@ def measure_command(
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals, and of drawn ties.")] = 0,
     json_: JsonOption = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table of queries, a column per measure.")] = None,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
     list_: Annotated[bool, typer.Option("--list", help="List every measure with its formula, and stop.")] = False,
 ) -> None:
     """Measures by their names, such as NDKL or Skew@10, of rankings and policies."""
     if list_:
         _print_catalogue()
         return
-    from spofr_core.evaluation import measure
+    from spofr_core.evaluation import measure, measure_folder
 
     how: dict[str, Any] = {"target": _target(target), "protected": protected, "cutoff": cutoff, "seed": seed}
-    if model is not None:
-        data, shown, fairness = _shown_by_model(model, source, ask, cut, policies)
+    folder = source.folder if model is None and policies is None else None
+    if folder is not None:
+        how |= {"fairness": ask.of_folder(source), "mapping": source.mapping() | cut.columns()}
+        with parts_map(workers, scheduler) as (map_parts, many):
+            found = measure_folder(folder, measures or ["all"], min_parts=many, map_parts=map_parts, **how)
     else:
-        data = cut.check(source.read(**cut.columns()), source.source)
-        fairness = ask.build(source, data)
-        shown = None if policies is None else _read_policies(policies, data, fairness)
-    found = cut.of_measured(measure(data, measures or ["all"], policies=shown, fairness=fairness, **how))
+        refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
+        if model is not None:
+            data, shown, fairness = _shown_by_model(model, source, ask, cut, policies)
+        else:
+            data = cut.check(source.read(**cut.columns()), source.source)
+            fairness = ask.build(source, data)
+            shown = None if policies is None else _read_policies(policies, data, fairness)
+        found = measure(data, measures or ["all"], policies=shown, fairness=fairness, **how)
+    found = cut.of_measured(found)
     if csv is not None:
         found.to_csv(csv)
     emit_json(found.summary, json_)
