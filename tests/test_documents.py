@@ -7,6 +7,7 @@ from pathlib import Path
 
 from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
+from spofr_core.measures import MEASURES
 from tests.test_architecture import DASHBOARD, ROOMS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,6 +54,22 @@ def test_the_page_on_the_architecture_names_every_room():
 def test_the_methods_of_the_readme_are_the_methods():
     expected = [[f"`{m.name}`", m.title, m.steered_by or "", m.promise] for m in METHODS.values()]
     assert rows("README.md", "| `--method` |") == expected
+
+
+def test_the_page_on_measures_is_the_catalogue():
+    expected = [
+        [
+            f"`{m.name}`",
+            m.description,
+            m.formula.replace("|", r"\|"),
+            ", ".join(["@k"] * (m.depth != 0) + [*m.parameters]),
+        ]
+        for m in MEASURES.values()
+    ]
+    text = (ROOT / "docs/measures.md").read_text("utf-8")
+    lines = text[text.index("| measure |") :].split("\n\n")[0].splitlines()[2:]
+    listed = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))] for line in lines]
+    assert [[name, what, formula, settings] for name, what, formula, _, settings, _ in listed] == expected
 
 
 def test_the_notions_of_the_readme_are_the_notions():
