@@ -30,6 +30,7 @@ _PHRASES = (
     ("group_quantiles needs", "--quantiles needs"),
     ("group_against_rest needs", "--against-rest needs"),
     ("(allow_relaxed=False)", "(see --allow-relaxed)"),
+    ("leave_out_groups leaves", "--leave-out-group leaves"),
     ("limits=Limits(", "in Python, limits=Limits("),
     (", or give policies=fair_policies(...)", ""),
     (", or use data.with_scores(scores)", ""),

@@ -131,11 +131,22 @@ def _print_measured(found: Measured) -> None:
             )
         if entry["sampling_error"]:
             typer.echo(f"{name}: drawn ties add a standard error of {number(entry['sampling_error'], 2)} to its mean")
-        for reason, queries in entry["undefined"].items():
-            typer.echo(f"note: {name} has no value in {queries:,} of {found.summary['queries']:,} queries: {reason}")
     print_slices(found.summary)
-    for note in found.notes:
+    for note in (*_undefined(found), *found.notes):
         typer.echo(f"note: {in_shell_words(note)}")
+
+
+def _undefined(found: Measured) -> list[str]:
+    """What has no value in how many queries, and why: a sentence for all measures that it is so for."""
+    named: dict[tuple[str, int], list[str]] = {}
+    for name, entry in found.summary["measures"].items():
+        for reason, queries in entry["undefined"].items():
+            named.setdefault((reason, queries), []).append(name)
+    total = found.summary["queries"]
+    return [
+        f"In {queries:,} of {total:,} queries no value of {', '.join(names)}: {reason}."
+        for (reason, queries), names in named.items()
+    ]
 
 
 def _better(entry: dict[str, Any]) -> str:

@@ -29,6 +29,7 @@ from spofr_core.measures import Measure, RankingView, Target, Values, parse_meas
 from spofr_core.policy import RankingPolicies
 
 SCHEMA = 1
+FEW_ITEMS = 30
 FloatArray = NDArray[np.float64]
 
 
@@ -266,6 +267,14 @@ def _notes(
         notes.append(
             f"{', '.join(dict.fromkeys(unnamed))}: of group {view.data.group_names[view.group_code()]!r}, the one with "
             "the fewest items; protected='...' names another."
+        )
+    sizes = view.composition.sizes.sum(axis=0)
+    few = [name for name, size in zip(view.data.group_names, sizes, strict=True) if 0 < size < FEW_ITEMS]
+    if few and len(few) < view.data.n_groups:
+        who = ", ".join(repr(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
+        notes.append(
+            f"Groups with fewer than {FEW_ITEMS} items count in measures of all groups as the others do, and may decide "
+            f"their extremes: {who}. leave_out_groups leaves them out."
         )
     drawn = [values.error for values in found.values() if values.error is not None]
     if drawn:
