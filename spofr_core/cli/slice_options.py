@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,6 +47,35 @@ class SliceOptions:
             "`spofr measure`, all]"
         ),
     ] = None
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Only the queries with this value of such a column, as 'country=DE'; repeat to narrow down."),
+    ] = None
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """What all queries that are looked at have in common.
+
+        Raises
+        ------
+        ConfigError
+            For a text without a value, and for a column with two.
+        """
+        found: dict[str, str] = {}
+        for text in self.where or ():
+            name, sign, value = text.partition("=")
+            if not sign or not name.strip():
+                raise ConfigError(f"--where is {text!r}; write column=value, such as country=DE.")
+            if found.setdefault(name.strip(), value) != value:
+                raise ConfigError(
+                    f"--where names {name.strip()} twice, {found[name.strip()]!r} and {value!r}; name one."
+                )
+        return found
+
+    @property
+    def by(self) -> list[str]:
+        """What the queries are sliced by: they differ in it."""
+        return [name for name in self.slices or () if name not in self.wanted]
 
     @property
     def asked(self) -> bool:
@@ -60,34 +90,47 @@ class SliceOptions:
             raise ConfigError(f"--window is {self.window!r}, but no time is named; give --time COLUMN too.")
         if self.slice_measure and not self.slices and self.time is None:
             raise ConfigError("--slice-measure is given, but nothing is sliced; give --slice COLUMN or --time COLUMN.")
-        return bool(self.slices) or self.time is not None
+        return bool(self.by) or self.time is not None
 
-    def columns(self) -> dict[str, Any]:
-        """The keyword arguments of `read_dataset` that these options stand for; none where nothing is asked."""
-        given = {"slices": self.slices, "time": self.time}
-        return {name: value for name, value in given.items() if value} if self.asked else {}
+    def columns(self, folder: Path | None = None) -> dict[str, Any]:
+        """The keyword arguments of `read_dataset` that these options stand for; none where nothing is asked.
+
+        Raises
+        ------
+        ConfigError
+            When some queries of a folder, which is read in parts, are wanted.
+        """
+        if folder is not None and self.where:
+            raise ConfigError(f"--where picks queries of a file, but {str(folder)!r} is a folder; name a FILE in it.")
+        named = dict.fromkeys([*(self.slices or ()), *self.wanted])
+        given = {"slices": list(named), "time": self.time}
+        return {name: value for name, value in given.items() if value} if self.asked or named else {}
 
     def check(self, data: RankingDataset, source: str) -> RankingDataset:
-        """The data, if it has what is to be sliced by: that of a bundled sample or a run is not read anew.
+        """The queries that are wanted, if the data has what is to be sliced by: a sample or a run is not read anew.
 
         Raises
         ------
         ConfigError
             When it has not.
+        DataError
+            When no query is as it is wanted.
         """
-        absent = [name for name in self.slices or () if name not in data.attributes]
+        absent = [name for name in (*(self.slices or ()), *self.wanted) if name not in data.attributes]
         if absent or (self.time is not None and data.times is None):
-            option = f"--slice {absent[0]}" if absent else f"--time {self.time}"
+            option = f"--time {self.time}"
+            if absent:
+                option = f"--{'slice' if absent[0] in (self.slices or ()) else 'where'} {absent[0]}"
             raise ConfigError(f"{option} names a column of a FILE, but {source} is read without one; name a FILE.")
-        return data
+        return data.where(self.wanted) if self.where else data
 
     def of_audit(self, result: AuditResult) -> AuditResult:
         """The audit with its slices, where any are asked for."""
-        return result.with_slices(self.slices or (), **self._how) if self.asked else result
+        return result.with_slices(self.by, **self._how) if self.asked else result
 
     def of_measured(self, found: Measured) -> Measured:
         """What was measured with its slices, of all measures where none is named."""
-        return found.with_slices(self.slices or (), **self._how) if self.asked else found
+        return found.with_slices(self.by, **self._how) if self.asked else found
 
     @property
     def _how(self) -> dict[str, Any]:

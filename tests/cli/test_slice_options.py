@@ -95,11 +95,37 @@ def test_a_folder_says_the_same_and_so_does_its_report(frame, file, tmp_path):
         (["--slice-measure", "fair"], "nothing is sliced"),
         (["--time", "day", "--window", "fortnight"], "'window' must be one of"),
         (["--slice", "country", "--slice-measure", "beauty"], "no measure 'beauty' here"),
+        (["--where", "country"], "--where is 'country'; write column=value, such as country=DE"),
+        (["--where", "country=XX"], "No query has country 'XX'; there is 'DE', 'FR', 'IT'"),
+        (["--where", "land=DE"], r"no column 'land' \(asked for as the slice\)"),
+        (["--where", "country=DE", "--where", "country=FR"], "--where names country twice, 'DE' and 'FR'; name one"),
     ],
 )
 def test_refusals_say_what_to_mend(file, options, sentence):
     with pytest.raises(SpofrError, match=sentence):
         run(file, *options)
+
+
+@pytest.mark.parametrize("command", ["audit", "measure", "compare"])
+def test_a_slice_can_be_looked_at_alone(file, command):
+    data = read_dataset(file, slices=["country", "device"]).where(country="DE")
+    asked = ("--slice", "country", "--slice", "device", "--where", "country=DE", "--json", "-")
+    more = {"measure": ("--measure", "NDKL"), "compare": ("--with", "repair")}.get(command, ())
+    found = json.loads(run(file, *asked, *more, command=command).stdout)
+    if command == "audit":
+        result = audit(data, Fairness(delta=0.1, unit="share")).with_slices(["device"])  # all have the same country
+        assert found == json.loads(result.to_json())
+    else:
+        queries = found["queries"] if command == "measure" else found["first"]["queries"]
+        sliced = found if command == "measure" else found["rivals"]["repair"]
+        assert queries == len(data) == 30
+        assert [slicing["by"] for slicing in sliced["slices"]] == [["device"]]
+
+
+def test_a_folder_is_not_narrowed_down(tmp_path):
+    for command in ("audit", "measure"):
+        with pytest.raises(SpofrError, match=r"--where picks queries of a file, but .* is a folder; name a FILE in it"):
+            run(str(tmp_path), "--where", "country=DE", command=command)
 
 
 def test_measures_are_sliced_by_the_same_options(file):
@@ -120,3 +146,9 @@ def test_a_sample_has_no_columns_to_slice_by():
         SpofrError, match="--slice region names a column of a FILE, but sample hiring is read without one"
     ):
         run("--sample", "hiring", "--slice", "region")
+
+
+def test_a_sample_is_sliced_by_what_it_knows_of_its_queries():
+    summary = json.loads(run("--sample", "hiring", "--slice", "job_family", "--time", "date", "--json", "-").stdout)
+    assert summary["slices"][0]["measures"][0]["slices"][0]["slice"] == "engineering"
+    assert summary["time"]["window"] == "month"

@@ -59,7 +59,7 @@ def audit_command(
     data = None
     folder = source.folder if model is None else None
     if folder is not None:
-        fairness, mapping = ask.of_folder(source), source.mapping() | cut.columns()
+        fairness, mapping = ask.of_folder(source), source.mapping() | cut.columns(folder)
         with parts_map(workers, scheduler) as (map_parts, many):
             result = audit_folder(
                 folder,
@@ -117,7 +117,7 @@ def _audit_model(
     from spofr_core.experiments import audit_model, shown_policies, with_estimates
 
     trained, data = model_and_data(model, source, **cut.columns())
-    cut.check(data, f"the data of model {model}")
+    data = cut.check(data, f"the data of model {model}")
     fairness = ask.of_model(trained.fairness)
     result = audit_model(trained, data, fairness, **how)
     if select.asked:

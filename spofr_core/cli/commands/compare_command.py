@@ -82,7 +82,7 @@ def compare_command(
     worse = found.worse(fail_if_worse or ())
     if cut.asked:
         window = None if cut.time is None else cut.window or "auto"
-        found = found.with_slices(cut.slices or (), window=window, measures=cut.slice_measure)
+        found = found.with_slices(cut.by, window=window, measures=cut.slice_measure)
     if html is not None:
         _write_report(html, found, source, model, first, auditor, notes)
     if csv is not None:
@@ -112,12 +112,12 @@ def _first(
         read_again = no_reader(f"Only the model {model} is named")
     if model is not None:
         trained, data = model_and_data(model, source, **cut.columns())
-        cut.check(data, f"the data of model {model}")
+        data = cut.check(data, f"the data of model {model}")
         fairness = ask.of_model(trained.fairness)
         return FirstRanking(data=data, fairness=fairness, read_again=read_again, model=trained, name=name)
     in_test = modelled and source.sample is not None
     data = sample_data(str(source.sample), source.groups, test_part=True) if in_test else source.read(**cut.columns())
-    cut.check(data, source.source)
+    data = cut.check(data, source.source)
     return FirstRanking(data=data, fairness=ask.build(source, data), read_again=read_again, name=name)
 
 

@@ -55,7 +55,7 @@ def measure_command(
     how: dict[str, Any] = {"target": _target(target), "protected": protected, "cutoff": cutoff, "seed": seed}
     folder = source.folder if model is None and policies is None else None
     if folder is not None:
-        how |= {"fairness": ask.of_folder(source), "mapping": source.mapping() | cut.columns()}
+        how |= {"fairness": ask.of_folder(source), "mapping": source.mapping() | cut.columns(folder)}
         with parts_map(workers, scheduler) as (map_parts, many):
             found = measure_folder(folder, measures or ["all"], min_parts=many, map_parts=map_parts, **how)
     else:
@@ -82,7 +82,7 @@ def _shown_by_model(
     if policies is not None:
         raise ConfigError("Both --model and --policies say what is shown; name one.")
     trained, data = model_and_data(model, source, **cut.columns())
-    cut.check(data, f"the data of model {model}")
+    data = cut.check(data, f"the data of model {model}")
     fairness = ask.of_model(trained.fairness)
     return data, trained.policies(data, fairness=fairness), fairness
 
