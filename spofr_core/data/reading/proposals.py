@@ -39,12 +39,13 @@ def ranking_looks(table: Table, mapping: Mapping[str, str], *, only: str | None 
     codes = _lists(head, mapping.get("query"))
     if codes is not None:
         head, codes = head[codes >= 0], codes[codes >= 0]
+    scores = [name for name in head.columns if name == mapping.get("relevance") or plain_name(name) in ALIASES["score"]]
+    # Sparse files have a column for every number up to the largest: only those are taken out that are looked at.
+    looked_at = dict.fromkeys([*(name for name in wanted if name in head.columns), *scores])
     numbers = {
-        str(name): head[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        for name in head.columns
-        if _is_numeric(head[name])
+        name: head[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in looked_at if _is_numeric(head[name])
     }
-    better = {name for name in numbers if name == mapping.get("relevance") or plain_name(name) in ALIASES["score"]}
+    better = {name for name in scores if name in numbers}
     looks = {}
     for name in dict.fromkeys(wanted):
         own = codes if codes is not None or name not in numbers else _restarts(numbers[name])
