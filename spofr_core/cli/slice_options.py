@@ -43,8 +43,8 @@ class SliceOptions:
     slice_measure: Annotated[
         list[str] | None,
         typer.Option(
-            help="What is sliced: violation, fair, or a measure by its name; repeat. [default: the first two; of "
-            "`spofr measure`, all]"
+            help="What is sliced: violation, fair, exposure:GROUP, or a measure by its name; repeat. [default: the "
+            "first two; of `spofr measure`, all]"
         ),
     ] = None
     where: Annotated[

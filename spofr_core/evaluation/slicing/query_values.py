@@ -15,6 +15,7 @@ from spofr_core.measures import parse_measure
 
 VIOLATION = "violation"
 FAIR = "fair"
+EXPOSURE_OF = "exposure:"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,8 +91,9 @@ def values_of(source: Source, measure: str) -> QueryValues:
     source : AuditResult, Measured, QueryTable, QueryValues or anything with a method `query_values`
     measure : str
         "violation": of the group furthest off, over lists with two groups or more; "fair": 1 where the list holds
-        delta and 0 where not, over judged lists; or the name of a measure that was computed. Values of one's own are
-        taken as they are.
+        delta and 0 where not, over judged lists; "exposure:women": that of a group over the mean of the list, over
+        lists with two groups or more; or the name of a measure that was computed. Values of one's own are taken as
+        they are.
 
     Raises
     ------
@@ -129,6 +131,10 @@ def table_values(
         return QueryValues(
             name=measure, label=label, values=held, unit="share", better="higher", limits=(0.0, 1.0), **about
         )
+    if measure.startswith(EXPOSURE_OF):
+        group = measure.removeprefix(EXPOSURE_OF)
+        label, values = f"exposure of {group} over the mean of the list", _relative_exposure(table, group)
+        return QueryValues(name=measure, label=label, values=values, unit="share", limits=(0.0, np.inf), **about)
     usual = (VIOLATION, *((FAIR,) if isinstance(table, JudgedTable) else ()))
     name = measure_named(measure, table.measures, entries, usual)
     entry = entries.get(name, {})
@@ -141,6 +147,18 @@ def table_values(
         limits=_limits(name),
         **about,
     )
+
+
+def _relative_exposure(table: QueryTable, group: str) -> FloatArray:
+    """e_g / e of each list with two groups or more; NaN where the group is absent, or nothing is exposed."""
+    if group not in table.group_names:
+        there = ", ".join(map(repr, table.group_names))
+        raise ConfigError(f"There is no group {group!r} whose exposure could be told; there is {there}.")
+    place = table.group_names.index(group)
+    totals = (table.sizes * np.nan_to_num(table.exposure)).sum(axis=1)
+    told = table.applicable & table.present[:, place] & (totals > 0)
+    mean = totals / np.maximum(table.sizes.sum(axis=1), 1)
+    return np.asarray(np.divide(table.exposure[:, place], mean, out=np.full(len(mean), np.nan), where=told))
 
 
 def _limits(name: str) -> tuple[float, float]:

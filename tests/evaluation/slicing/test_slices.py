@@ -42,6 +42,16 @@ def test_each_slice_says_what_its_own_audit_says(data, result):
         assert ndcg.loc[country, "mean"] == pytest.approx(alone["utility"]["ndcg"])
 
 
+def test_the_exposure_of_a_group_is_one_more_than_its_violation_as_a_share(data, result):
+    group = data.group_names[0]
+    told = result.slices("country", measure=f"exposure:{group}").table.set_index("slice")
+    for country in ("DE", "FR", "IT"):
+        alone = audit(data.where(country=country), Fairness(delta=0.1, unit="share")).summary["groups"][group]
+        assert told.loc[country, "mean"] == pytest.approx(1 + alone["violation_mean"])
+    with pytest.raises(ConfigError, match="no group 'nobody' whose exposure could be told; there is "):
+        result.slices("country", measure="exposure:nobody")
+
+
 def test_crossed_slices_are_the_groups_of_pandas(result):
     table = result.slices(["country", "device"]).table
     found = values_of(result, "violation")
