@@ -33,9 +33,9 @@ from spofr_core.reporting import baselines, counted, in_order, listed, matched, 
 
 BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
 BY = {
-    "notion": ("By notion", "more than one notion"),
-    "groups": ("By groups", "more than one number of groups"),
-    "clicks": ("By training size", "more than one training size"),
+    "notion": ("By notion", "several notions"),
+    "groups": ("By groups", "several numbers of groups"),
+    "clicks": ("By training size", "several training sizes"),
 }
 """What runs may differ in besides the method: the tab, and what a sweep needs to have one."""
 
@@ -186,7 +186,7 @@ def _curves(found: Picked) -> None:
         )
     missing = [needed for name, (_, needed) in BY.items() if name not in by]
     if missing:
-        st.caption(f"Choose or train a sweep with {' or '.join(missing)} to see curves by that.")
+        st.caption(f"A sweep with {listed(missing, word='or')} shows a curve for each of them.")
 
 
 def _by_delta(analyses: Analyses, key: str) -> None:

@@ -91,7 +91,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         help="\n".join(f"- **{markdown(m.title)}** ({m.promise}): {markdown(m.about, 500)}" for m in rivals),
     )
     ends = st.checkbox(
-        "And the two ends of every chart",
+        "And, to compare with, the plain sort and the random ranking",
         value=True,
         key="train-ends",
         help=" ".join(markdown(METHODS[name].about, 500) for name in baselines()),
@@ -117,7 +117,9 @@ def _grids(source: Loaded) -> dict[str, Any]:
             key="train-learn",
             help="Labels: the true relevance. Clicks: simulated on the lists of a weak ranker.",
         )
-    seeds = two.number_input("Seeds", 1, 50, 1, key="train-seeds", help="Three or more give bands.")
+    seeds = two.number_input(
+        "Seeds", 1, 50, 1, key="train-seeds", help="Three or more give the curves bands, and let methods be told apart."
+    )
     clicks = ""
     if learned == "clicks":
         clicks = three.text_input(
@@ -255,7 +257,7 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
     already = len(plan.runs) - len(missing)
     told_ = f"**{counted(len(plan.runs), 'run', 'runs')}**" + (f", {already} of them done before" if already else "")
     earlier = time_from_earlier_runs(missing, results_of(sweeps()), workers())
-    unknown = ". Runs like these were never timed here" if missing else ""
+    unknown = ". How long they take is not known: nothing like them has run here" if missing else ""
     st.markdown(told_ + (f": {earlier}." if earlier else f"{unknown}."))
     with st.container(horizontal=True, vertical_alignment="center"):
         start = st.button("Start", type="primary", icon=":material/play_arrow:", key="train-start")

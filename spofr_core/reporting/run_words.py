@@ -33,25 +33,26 @@ def matched(best: pd.DataFrame, lead: pd.DataFrame, level: float) -> tuple[str, 
     if there.empty:
         return f"No model has {where}", ""
     each = [
-        f"{_name(row['method'])} {number(row['dcg'], 4)} ({counted(int(row['n']), 'seed', 'seeds')})"
+        f"{method_title(row['method'])} {number(row['dcg'], 4)} ({counted(int(row['n']), 'seed', 'seeds')})"
         for row in there.to_dict("records")
     ]
     missing = _names(best.loc[best["dcg"].isna(), "method"])
     not_there = (
         f" {listed(missing, start=True)} {'do' if len(missing) > 1 else 'does'} not get there." if missing else ""
     )
-    first = listed([_name(there["method"].iloc[0])], start=True)
+    first = listed([method_title(there["method"].iloc[0])], start=True)
     if len(there) == 1:
         head = f"Only {first} gets to {where}" if missing else f"{first} is the only method in these runs"
         return head, f"Mean DCG of its best setting at {where}: {each[0]}.{not_there}"
     unclear = [row["rival"] for row in lead.to_dict("records") if row["sign"] != "+"]
     if unclear:
-        tied = listed([_name(method) for method in (there["method"].iloc[0], *unclear)])
+        tied = listed([method_title(method) for method in (there["method"].iloc[0], *unclear)])
         head = f"No difference that these runs can show between {tied} at {where}"
     else:
         head = f"{first} has the highest DCG at {where}"
-    leader = _name(there["method"].iloc[0])
-    differences = [f"{leader} minus {_name(row['rival'])} {difference_text(row)}" for row in lead.to_dict("records")]
+    leader = method_title(there["method"].iloc[0])
+    rivals = [(method_title(row["rival"]), difference_text(row)) for row in lead.to_dict("records")]
+    differences = [f"{leader} minus {rival} {text}" for rival, text in rivals]
     told = "; ".join(differences)
     rest = f"Mean DCG of each method's best setting there: {', '.join(each)}. {told[:1].upper()}{told[1:]}.{not_there}"
     if "?" in set(lead["sign"]):
@@ -101,13 +102,14 @@ def empty_slots(frame: pd.DataFrame) -> list[str]:
             deltas = ", ".join(format_delta(delta, _unit(frame)) for delta in sorted(part["delta"]))
             of = int(part["models"].max())
             share = percent(level, 0)
-            sentences.append(f"No {_name(method)} model of {of} reaches {share} of the queries at delta = {deltas}.")
+            name = method_title(method)
+            sentences.append(f"No {name} model of {of} reaches {share} of the queries at delta = {deltas}.")
     return sentences
 
 
 def names_of_methods(wanted: Callable[[Method], bool]) -> list[str]:
     """The registered methods of which something is true, as a sentence names them."""
-    return [_name(method.name) for method in METHODS.values() if wanted(method)]
+    return [method_title(method.name) for method in METHODS.values() if wanted(method)]
 
 
 def _unit(frame: pd.DataFrame) -> Unit:
@@ -117,9 +119,4 @@ def _unit(frame: pd.DataFrame) -> Unit:
 
 def _names(methods: Iterable[object]) -> list[str]:
     """Names of these methods in the order of every chart."""
-    return [_name(method) for method in in_order(methods)]
-
-
-def _name(method: object) -> str:
-    """A method in a sentence, where a comma would part what belongs together."""
-    return method_title(method).replace("predict, then optimise", "predict-then-optimise")
+    return [method_title(method) for method in in_order(methods)]

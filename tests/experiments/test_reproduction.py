@@ -228,7 +228,7 @@ def test_grid_figure_names_a_method_whose_models_are_all_dominated():
         ]
     )
     named = [t.name for t in draw.grid_figure(points).data if t.showlegend is not False]
-    assert named == ["SPOFR", "predict, then optimise", "muted: dominated", "ideal DCG"]
+    assert named == ["SPOFR", "predict-then-optimise", "muted: dominated", "ideal DCG"]
 
 
 def test_more_than_four_curves_are_drawn_without_bands():

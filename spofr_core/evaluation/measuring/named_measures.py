@@ -273,8 +273,8 @@ def _notes(
     if few and len(few) < view.data.n_groups:
         who = ", ".join(repr(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
         notes.append(
-            f"Groups with fewer than {FEW_ITEMS} items count in measures of all groups as the others do, and may decide "
-            f"their extremes: {who}. leave_out_groups leaves them out."
+            f"Groups with fewer than {FEW_ITEMS} items count in measures of all groups as the others do, and may "
+            f"decide their extremes: {who}. leave_out_groups leaves them out."
         )
     drawn = [values.error for values in found.values() if values.error is not None]
     if drawn:

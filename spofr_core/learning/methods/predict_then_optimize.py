@@ -88,8 +88,8 @@ class PredictThenOptimize(ProgrammeEstimator):
 METHODS.register(
     Method(
         name="pto",
-        title="predict, then optimise",
-        about="Predict, then optimise learns the relevance first and is re-ranked exactly: it holds delta as well.",
+        title="predict-then-optimise",
+        about="Predict-then-optimise learns the relevance first and is re-ranked exactly: it holds delta as well.",
         colour="#d07c1f",
         shape="square",
         steered_by="delta",
