@@ -13,7 +13,8 @@ from spofr_core.policy.proof.certificate import read_certificates, write_certifi
 from spofr_core.policy.proof.file_verification import verify_file
 from spofr_core.policy.proof.verification import Verification, verify
 from spofr_core.policy.ranking_policies import RankingPolicies
-from spofr_core.policy.sampling import PERIODS, Sampled, sampled_violations
+from spofr_core.policy.showing.sampling import PERIODS, Sampled, sampled_violations, schedule_bound, shown_violations
+from spofr_core.policy.showing.schedule import Schedule
 from spofr_core.policy.solvers.solver import SOLVERS, Solution, Solver, make_solver
 from spofr_core.policy.solvers.weights import WeightSolver, fair_weights, solve_weights
 from spofr_core.policy.tradeoff_curve import UtilityCurve, utility_curve
@@ -31,6 +32,7 @@ __all__ = [
     "Programme",
     "RankingPolicies",
     "Sampled",
+    "Schedule",
     "Solution",
     "Solver",
     "SortedPolicies",
@@ -47,6 +49,8 @@ __all__ = [
     "read_certificates",
     "read_table",
     "sampled_violations",
+    "schedule_bound",
+    "shown_violations",
     "solve_weights",
     "sorted_lotteries",
     "tied_expectation",

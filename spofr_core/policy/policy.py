@@ -14,6 +14,7 @@ from spofr_core.errors import ConfigError
 from spofr_core.notebook import drawn
 from spofr_core.policy.programme import FloatArray
 from spofr_core.policy.proof.certificate import CertificateDict, certificate_of
+from spofr_core.policy.showing.schedule import Schedule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,6 +193,13 @@ class Policy:
             raise ConfigError(f"'k' is {k!r}; draw 0 rankings or more.")
         drawn = np.random.default_rng(checked_seed(seed)).choice(self._count, size=k, p=self.probabilities)
         return self.rankings[drawn]
+
+    def schedule(self, impressions: int, seed: int = 0) -> npt.NDArray[np.int64]:
+        """Rankings to serve one after the other, (T,) indices into `rankings`: after every one of them, each was served
+        as often as its probability says, to less than one. `Schedule` goes on from counts, and knows the bound."""
+        if isinstance(impressions, bool) or not isinstance(impressions, int | np.integer) or impressions < 0:
+            raise ConfigError(f"'impressions' is {impressions!r}; serve 0 rankings or more.")
+        return Schedule(self.probabilities, seed=seed).take(int(impressions))
 
     def to_frame(self) -> pd.DataFrame:
         """The long table: query_id, ranking, probability, position, item_id."""

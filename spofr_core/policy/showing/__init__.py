@@ -1,0 +1,1 @@
+"""What readers see of a policy: rankings that are drawn, or served by a schedule."""
