@@ -257,7 +257,8 @@ class RankingView:
         """
         wanted, names = self.protected if group is None else str(group), self.data.group_names
         if wanted is None:
-            return int(self.composition.sizes.sum(axis=0).argmin())
+            items = self.composition.sizes.sum(axis=0)  # a slice of the queries may have none of a group
+            return int(np.where(items > 0, items, np.inf).argmin())
         if wanted not in names:
             raise ConfigError(f"There is no group {wanted!r} to measure; the groups are {list(names)}.")
         return names.index(wanted)

@@ -60,13 +60,25 @@ if TYPE_CHECKING:
     )
     from spofr_core.reporting.glossary import TERMS, Term, WorkedList, meaning
     from spofr_core.reporting.law.selection_appendix import selected_sentence, selection_sentences, selection_tables
+    from spofr_core.reporting.measured.measured_words import (
+        MEASURED_HEAD,
+        formula_texts,
+        measured_cells,
+        measured_notes,
+    )
     from spofr_core.reporting.notebooks.audit_card import audit_card
     from spofr_core.reporting.notebooks.comparison_card import comparison_card
     from spofr_core.reporting.notebooks.measured_card import measured_card
     from spofr_core.reporting.notebooks.policy_card import policy_card
     from spofr_core.reporting.pictures import write_images
     from spofr_core.reporting.plain_words import plain_summary
-    from spofr_core.reporting.policy_frames import by_score, policy_bounds_rows, position_frame, sampled_frame
+    from spofr_core.reporting.policy_frames import (
+        by_score,
+        policy_bounds_rows,
+        position_frame,
+        sampled_frame,
+        served_frame,
+    )
     from spofr_core.reporting.report_sections import SECTIONS, Content, Provenance, Report, Section, Table, page_from
     from spofr_core.reporting.run_figures import (
         Look,
@@ -107,6 +119,7 @@ if TYPE_CHECKING:
         slice_head,
         slice_name,
         slice_sentences,
+        value_text,
     )
     from spofr_core.reporting.slicing.time_words import (
         change_sentence,
@@ -148,13 +161,14 @@ _HOME = {
     ),
     "glossary": ("TERMS", "Term", "WorkedList", "meaning"),
     "law.selection_appendix": ("selected_sentence", "selection_sentences", "selection_tables"),
+    "measured.measured_words": ("MEASURED_HEAD", "formula_texts", "measured_cells", "measured_notes"),
     "notebooks.audit_card": ("audit_card",),
     "notebooks.comparison_card": ("comparison_card",),
     "notebooks.measured_card": ("measured_card",),
     "notebooks.policy_card": ("policy_card",),
     "pictures": ("write_images",),
     "plain_words": ("plain_summary",),
-    "policy_frames": ("by_score", "policy_bounds_rows", "position_frame", "sampled_frame"),
+    "policy_frames": ("by_score", "policy_bounds_rows", "position_frame", "sampled_frame", "served_frame"),
     "report_sections": ("SECTIONS", "Content", "Provenance", "Report", "Section", "Table", "page_from"),
     "run_figures": (
         "Look",
@@ -185,6 +199,7 @@ _HOME = {
         "slice_head",
         "slice_name",
         "slice_sentences",
+        "value_text",
     ),
     "slicing.time_words": (
         "change_sentence",
@@ -199,6 +214,7 @@ _HOME = {
 }
 
 __all__ = [
+    "MEASURED_HEAD",
     "MOST_GROUPS",
     "MOST_STEPS",
     "SECTIONS",
@@ -254,6 +270,7 @@ __all__ = [
     "exposure_cells",
     "exposure_head",
     "exposure_sentence",
+    "formula_texts",
     "grid_figure",
     "grid_traces",
     "group_rows",
@@ -270,6 +287,8 @@ __all__ = [
     "matched",
     "meaning",
     "measured_card",
+    "measured_cells",
+    "measured_notes",
     "method_style",
     "method_title",
     "name_text",
@@ -294,6 +313,7 @@ __all__ = [
     "selected_sentence",
     "selection_sentences",
     "selection_tables",
+    "served_frame",
     "share_steps",
     "slice_basis",
     "slice_cells",
@@ -311,6 +331,7 @@ __all__ = [
     "tolerance_text",
     "tradeoff_figure",
     "tradeoff_traces",
+    "value_text",
     "verdict",
     "verdict_details",
     "violation_text",

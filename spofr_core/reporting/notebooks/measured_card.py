@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
+from spofr_core.reporting.measured.measured_words import better_text, undefined_notes
 from spofr_core.reporting.notebooks.card import Card, cut_table
-from spofr_core.reporting.words import counted, interval, name_text, number, within_a_sentence
+from spofr_core.reporting.words import counted, interval, name_text, number
 
 HEAD = ("Measure", "In words", "Mean", "95 % CI", "Queries", "Better")
 MOST_MEASURES = 50
@@ -32,7 +32,7 @@ def measured_card(result: HasSummary) -> str:
             number(entry["mean"]),
             interval(entry["ci"]),
             f"{entry['n']:,}",
-            _better(entry),
+            better_text(entry),
         )
         for name, entry in measures.items()
     ]
@@ -41,18 +41,5 @@ def measured_card(result: HasSummary) -> str:
         kind="Measures",
         headline=f"{counted(len(measures), 'measure', 'measures')} of {counted(total, 'query', 'queries')}",
         tables=[cut_table(HEAD, rows, many="measures", left=2, most=MOST_MEASURES)],
-        notes=[*_undefined(measures, total), *summary["notes"]],
+        notes=[*undefined_notes(summary), *summary["notes"]],
     ).html()
-
-
-def _better(entry: Mapping[str, Any]) -> str:
-    return f"closer to {entry['ideal']:g}" if entry["better"] == "closer" else entry["better"] or "-"
-
-
-def _undefined(measures: Mapping[str, Any], total: int) -> list[str]:
-    return [
-        f"{name_text(name)} has no value in {queries:,} of {counted(total, 'query', 'queries')}: "
-        f"{within_a_sentence(reason)}."
-        for name, entry in measures.items()
-        for reason, queries in entry["undefined"].items()
-    ]

@@ -1,0 +1,1 @@
+"""Measures by their names, in words and cells."""
