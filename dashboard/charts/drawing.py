@@ -135,6 +135,12 @@ def axis(title: str = "", **settings: Any) -> dict[str, Any]:
     return {**_AXIS, "title": {"text": title}, **settings}
 
 
+def numbered(**settings: Any) -> dict[str, Any]:
+    """A vertical axis whose numbers have room beside it: Plotly need not measure each of them to hide those that do
+    not, which takes a fifth of the time of a chart with many."""
+    return {"ticklabeloverflow": "allow", **settings}
+
+
 def whole_ticks(most: int) -> dict[str, Any]:
     """Ticks of an axis of counts: few, and never a count twice, which fractions rounded to whole numbers would be."""
     return {"nticks": 4, "tickformat": ",d", **({"dtick": 1} if most <= 4 else {})}

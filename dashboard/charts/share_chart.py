@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.charts.drawing import Drawing, Trace, figure, note, rule, shown_unit, side
+from dashboard.charts.drawing import Drawing, Trace, figure, note, numbered, rule, shown_unit, side
 from spofr_core.reporting import MOST_STEPS, Audited, mark_at, palette, share_steps
 
 
@@ -39,12 +39,12 @@ def share_curve(result: Audited, delta: float) -> Drawing:
         height=320,
         top=30,
         x={"title": f"delta{unit and ', %'}", "range": [0, right], "nticks": 5, "tickangle": 0},
-        y={
-            "title": "queries that hold it, %",
-            "range": [0, 104],
-            "tickvals": [0, 25, 50, 75, 100],
-            "showgrid": True,
-        },
+        y=numbered(
+            title="queries that hold it, %",
+            range=[0, 104],
+            tickvals=[0, 25, 50, 75, 100],
+            showgrid=True,
+        ),
         shapes=[rule(at)],
         notes=[note(at, f"<b>{mark.label}</b>", xanchor=side(at / right))],
     )
