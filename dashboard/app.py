@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.navigation import pages
 from dashboard.session.choices import read_address, write_address
-from dashboard.session.long_lived import spare_modules
+from dashboard.session.long_lived import spare_long_lived
 from dashboard.session.solver_warmup import solver
 from dashboard.session.stored_uploads import sweep_uploads
 from dashboard.widgets.controls import controls
@@ -23,7 +23,6 @@ def main() -> None:
     # A picture of our own: an icon by name would be fetched from the network.
     st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ASSETS / "icon.svg"), layout="wide")
     st.html(ASSETS / "style.css")
-    spare_modules()
     solver()
     sweep_uploads(home())
     page = st.navigation(pages(), position="top")
@@ -46,6 +45,7 @@ def main() -> None:
         # Back from the first view of a page to the empty address before it: that is no view, so go on to the last one.
         # A slow browser may get there on its own before this arrives, hence the condition.
         st.html("<script>if (!location.search) history.back()</script>", unsafe_allow_javascript=True)
+    spare_long_lived()
 
 
 main()

@@ -4,35 +4,58 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 import types
+import weakref
 
 import pytest
 
-from dashboard.session.long_lived import _spared, spare_modules
+from dashboard.session.long_lived import PERIOD, _spared, spare_long_lived
 from dashboard.views import audit_page, policy_page
 from dashboard.widgets import elements
 from tests.dashboard.apps import rerun, shown
 
 
 @pytest.fixture
-def _unfrozen():
+def _fresh():
+    _spared.clear()
+    gc.unfreeze()
     yield
     gc.unfreeze()
 
 
-@pytest.mark.usefixtures("_unfrozen")
+class Ring:
+    """Refers to itself, so that only garbage collection removes it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.usefixtures("_fresh")
 def test_what_was_imported_is_left_out_of_garbage_collection_once_for_each_import(monkeypatch):
-    gc.unfreeze()
-    _spared.clear()
-    spare_modules()
+    spare_long_lived()
     first = gc.get_freeze_count()
     assert first > 10_000  # pandas, plotly and this project are far more than that
     kept = [[] for _ in range(5_000)]
-    spare_modules()
+    spare_long_lived()
     assert gc.get_freeze_count() < first + len(kept)
     monkeypatch.setitem(sys.modules, "imported_later", types.ModuleType("imported_later"))
-    spare_modules()
+    spare_long_lived()
     assert gc.get_freeze_count() >= first + len(kept)
+
+
+@pytest.mark.usefixtures("_fresh")
+def test_data_that_nobody_needs_any_more_leaves_the_memory_within_the_hour(monkeypatch):
+    now = time.monotonic()
+    ring = Ring()
+    gone = weakref.ref(ring)
+    spare_long_lived()
+    del ring
+    spare_long_lived()
+    assert gone() is not None
+    monkeypatch.setattr("time.monotonic", lambda: now + PERIOD)
+    spare_long_lived()
+    assert gone() is None
 
 
 def drawn_order(monkeypatch, page) -> list[tuple[str, bool]]:
