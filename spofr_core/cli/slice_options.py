@@ -171,6 +171,8 @@ def print_slices(summary: Mapping[str, Any]) -> None:
             groups = exposed_groups(slicing)[:MOST_GROUPS]
             typer.echo(f"== exposure over the mean of the lists by {by_text(slicing['by'])}")
             _print_table(exposure_head(slicing, groups), exposure_cells(slicing, groups), len(slicing["by"]))
+    if "not_crossed" in summary:
+        typer.echo(f"note: {summary['not_crossed']}")
     if summary.get("slices"):
         typer.echo(f"note: {slice_basis(summary['slices'][0])}")
     for time in [summary["time"]] if "time" in summary else []:

@@ -118,7 +118,8 @@ class AuditResult:
         self, by: Sequence[str] = (), *, window: Window | None = None, measures: Sequence[str] = USUAL
     ) -> AuditResult:
         """The same audit with slices by these attributes and courses over time, for summary and report."""
-        exposure = [sliced_exposure(self.table, names, small=self.measurement.small) for names in slicings_of(by)]
+        told, _ = slicings_of(by, self.table.attributes)
+        exposure = [sliced_exposure(self.table, names, small=self.measurement.small) for names in told]
         how: dict[str, Any] = {"window": window, "measures": measures, "seed": self.measurement.seed}
         return replace(self, sliced=sliced_result(self, by, exposure=exposure, **how))
 

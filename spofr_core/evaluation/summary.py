@@ -28,7 +28,8 @@ Schema 2 (JSON types; null where a number does not exist):
 - ``excluded``: {reason: rows}; ``notes``: sentences
 - ``model``: null, or {title, guaranteed, plain_sort} of the model whose policies were audited; plain_sort: null, or
   {queries, violation: {mean, max}, dcg} of the plain sort by its scores
-- ``slices``: only where asked for: [`Slicing.summary`]; ``time``: only where asked for, as in `SlicedResult.summary`
+- ``slices``: only where asked for: [`Slicing.summary`], with ``not_crossed`` where several make too many; ``time``:
+  only where asked for, as in `SlicedResult.summary`
 - ``selection``: only where it was asked for; its schema is written in `spofr_core.evaluation.selection.rates`
 """
 

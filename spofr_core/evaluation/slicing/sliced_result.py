@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import NDArray
+
 from spofr_core.errors import ConfigError
+from spofr_core.evaluation.slicing.crossing import cross
 from spofr_core.evaluation.slicing.over_time import OverTime, over_time
-from spofr_core.evaluation.slicing.query_values import FAIR, VIOLATION, Source
+from spofr_core.evaluation.slicing.query_values import FAIR, VIOLATION, Source, values_of
 from spofr_core.evaluation.slicing.slice_exposure import SlicedExposure
 from spofr_core.evaluation.slicing.slices import Slices, slices
 from spofr_core.evaluation.slicing.windows import Window
@@ -50,18 +53,23 @@ class SlicedResult:
     slicings : tuple of Slicing
     courses : tuple of OverTime
         One per measure, all over the same windows.
+    not_crossed : str
+        Why several attributes are told each alone and not crossed, where that is so.
     """
 
     slicings: tuple[Slicing, ...] = ()
     courses: tuple[OverTime, ...] = ()
+    not_crossed: str = ""
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Plain: slices [`Slicing.summary`], and time {window, confidence, fewest, without_time, measures}; what was
-        not asked for is not in it."""
+        """Plain: slices [`Slicing.summary`], not_crossed, and time {window, confidence, fewest, without_time,
+        measures}; what was not asked for, or is not to be said, is not in it."""
         found: dict[str, Any] = {}
         if self.slicings:
             found["slices"] = [slicing.summary for slicing in self.slicings]
+        if self.not_crossed:
+            found["not_crossed"] = self.not_crossed
         if self.courses:
             first = self.courses[0]
             found["time"] = {
@@ -83,7 +91,7 @@ def sliced_result(
     exposure: Sequence[SlicedExposure] = (),
     seed: int = 0,
 ) -> SlicedResult:
-    """Slices by each attribute alone and, of several, by their crossing; and courses over time.
+    """Slices by each attribute alone and, of several, by their crossing where it can be told; and courses over time.
 
     Parameters
     ----------
@@ -103,15 +111,28 @@ def sliced_result(
         raise ConfigError("Name a measure to slice, such as 'violation'.")
     named = list(dict.fromkeys(measures))
     given = {found.crossing.by: found for found in exposure}
+    told, not_crossed = slicings_of(by, values_of(source, named[0]).attributes)
     slicings = tuple(
-        Slicing(tuple(slices(source, names, measure=measure) for measure in named), given.get(names))
-        for names in slicings_of(by)
+        Slicing(tuple(slices(source, names, measure=measure) for measure in named), given.get(names)) for names in told
     )
     courses = () if window is None else tuple(over_time(source, window, measure=name, seed=seed) for name in named)
-    return SlicedResult(slicings, courses)
+    return SlicedResult(slicings, courses, not_crossed)
 
 
-def slicings_of(by: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each attribute alone, and of several their crossing."""
+def slicings_of(by: Sequence[str], attributes: Mapping[str, NDArray[Any]]) -> tuple[list[tuple[str, ...]], str]:
+    """Each attribute alone, and of several their crossing; where that makes too many slices, a sentence in its place.
+
+    Raises
+    ------
+    DataError
+        When the queries have no such attribute.
+    """
     names = tuple(dict.fromkeys(by))
-    return [*((name,) for name in names), *((names,) if len(names) > 1 else ())]
+    alone: list[tuple[str, ...]] = [(name,) for name in names]
+    if len(names) < 2:
+        return alone, ""
+    try:
+        cross(attributes, names)
+    except ConfigError as error:
+        return alone, f"They are told each alone, and not crossed: {error.plain}"
+    return [*alone, names], ""

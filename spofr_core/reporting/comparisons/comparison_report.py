@@ -165,7 +165,7 @@ def _changed(summary: Mapping[str, Any], rival: str) -> Iterator[tuple[str, Cont
 def _sliced(found: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
     """Differences by slices and over time, where they were asked for."""
     if "slices" in found:
-        yield "Differences by slices of the queries", slices_content(found["slices"])
+        yield "Differences by slices of the queries", slices_content(found["slices"], found.get("not_crossed"))
     if "time" in found:
         yield "Differences over time", time_content(found["time"])
 

@@ -27,11 +27,11 @@ MOST_ROWS = 40
 MOST_GROUPS = 6
 
 
-def slices_content(slicings: Sequence[Plain]) -> Content:
-    """What a report says of slices: ``summary["slices"]``."""
+def slices_content(slicings: Sequence[Plain], not_crossed: str | None = None) -> Content:
+    """What a report says of slices: ``summary["slices"]``, and ``summary["not_crossed"]`` where it is there."""
     parts = [(f"By {by_text(slicing['by'])}", _slicing(slicing)) for slicing in slicings]
     caption = f"{slice_basis(slicings[0])} In the charts the marks of slices that differ are filled."
-    return Content(caption=caption, parts=parts)
+    return Content(caption=caption, sentences=[not_crossed] if not_crossed else [], parts=parts)
 
 
 def time_content(time: Plain) -> Content:
@@ -96,7 +96,7 @@ def _cut(count: int, what: str) -> list[str]:
 
 def _slices(report: Report) -> Content | None:
     found = report.summary.get("slices")
-    return slices_content(found) if found else None
+    return slices_content(found, report.summary.get("not_crossed")) if found else None
 
 
 def _time(report: Report) -> Content | None:

@@ -176,6 +176,16 @@ def test_refusals(result, by, measure, error, sentence):
         result.slices(by, measure=measure)
 
 
+def test_attributes_whose_crossing_makes_too_many_slices_are_told_each_alone():
+    frame = pd.DataFrame({"query": np.repeat(np.arange(1100), 2), "group": ["a", "b"] * 1100, "score": [2, 1] * 1100})
+    frame = frame.assign(x=frame["query"] // 50, y=frame["query"] % 50, item=range(2200))
+    result = audit(read_dataset(frame, slices=["x", "y"]), FAIRNESS).with_slices(["x", "y"])
+    assert [slicing["by"] for slicing in result.summary["slices"]] == [["x"], ["y"]]
+    said = result.summary["not_crossed"]
+    assert said.startswith("They are told each alone, and not crossed: 'x' and 'y' make 1,100 slices, more than 1,000")
+    assert said.replace("'", "&#39;") in result.to_html()
+
+
 def test_too_many_combinations_and_no_value_at_all_are_refused():
     many = values(np.arange(1500.0), a=np.arange(1500) // 30, b=np.arange(1500) % 30)
     with pytest.raises(ConfigError, match=r"'a' and 'b' make 1,500 slices, more than 1,000"):
