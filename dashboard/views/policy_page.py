@@ -19,6 +19,7 @@ from dashboard.charts.policy_charts import (
     lottery_room,
     sampled_histogram,
 )
+from dashboard.charts.served_chart import served_violations
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
 from dashboard.session.remembered import audited, fairness_of, repaired
@@ -42,6 +43,7 @@ from spofr_core.reporting import (
     policy_bounds_rows,
     position_frame,
     sampled_frame,
+    served_frame,
     violation_text,
 )
 
@@ -273,6 +275,27 @@ def _sampled(policy: Policy, fairness: Fairness) -> None:
         table=lambda: sampled_frame(sampled.values, sampled.weights, sampled.expected, delta),
         note=f"{what} exceeds delta in {percent(beyond)} of the cases ({how}). The guarantee is on the expectation: "
         "it is reached as the same query is shown again and again.",
+    )
+    if len(policy.probabilities) > 1:
+        _served(policy, fairness, delta)
+
+
+def _served(policy: Policy, fairness: Fairness, delta: float) -> None:
+    frame = served_frame(policy, fairness, delta)
+    early = frame.iloc[int(frame["impressions"].searchsorted(20))]
+    off, beside = (violation_text(float(early[column]), fairness.unit) for column in ("schedule", "to"))
+    promised = violation_text(float(early["bound"]), fairness.unit)
+    st.markdown("**A schedule instead of dice**")
+    chart(
+        served_violations(frame, delta, fairness.unit),
+        "A schedule instead of dice",
+        f"Largest violation of what was shown, after 1 to {int(frame['impressions'].iloc[-1]):,} impressions: by a "
+        "schedule, by independent draws, and the bound that the schedule never exceeds.",
+        headed=False,
+        table=lambda: frame,
+        note="A schedule serves each ranking as often as its probability says, to less than one. After "
+        f"{int(early['impressions'])} impressions it is off by {off}, and by {promised} at most; draws are off by up "
+        f"to {beside} in 95 of 100 cases (the band holds 90 of 100).",
     )
 
 

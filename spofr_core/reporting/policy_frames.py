@@ -9,9 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.policy import Policy
+from spofr_core.fairness import Fairness
+from spofr_core.policy import Policy, schedule_bound, shown_violations
 
 SAMPLED_BINS = 40
+SERVED = 1000
+"""Impressions that are followed."""
+DRAWERS = 40
+"""Seeds of independent draws beside a schedule."""
 
 
 def by_score(policy: Policy) -> NDArray[np.int64]:
@@ -73,3 +78,28 @@ def sampled_frame(
     top = max(float(values.max(initial=0.0)), delta, expected, 1e-9) * 1.05
     shares, edges = np.histogram(values, bins=np.linspace(0, top, SAMPLED_BINS + 1), weights=weights)
     return pd.DataFrame({"violation from": edges[:-1], "to": edges[1:], "share": shares})
+
+
+def served_frame(policy: Policy, fairness: Fairness, delta: float) -> pd.DataFrame:
+    """Largest violation of what was shown after 1, 2, .. impressions: by a schedule, and by independent draws.
+
+    Columns: "impressions", "schedule", what no schedule exceeds ("bound": delta and what counting whole rankings adds,
+    see `schedule_bound`), the middle of the seeds of draws ("draws"), and the limits between which nine of ten of them
+    lie ("draws from", "to"); rows at some thirty numbers of impressions, ever further apart.
+    """
+    at = np.unique([*np.geomspace(1, SERVED, 36).astype(int), 20])
+    draws = np.random.default_rng(0).choice(
+        len(policy.probabilities), size=(DRAWERS, SERVED), p=policy.probabilities / policy.probabilities.sum()
+    )
+    drawn = np.array([shown_violations(policy, fairness, served)[at - 1] for served in draws])
+    low, middle, high = np.quantile(drawn, (0.05, 0.5, 0.95), axis=0)
+    return pd.DataFrame(
+        {
+            "impressions": at,
+            "schedule": shown_violations(policy, fairness, policy.schedule(SERVED))[at - 1],
+            "bound": delta + schedule_bound(policy, fairness) / at,
+            "draws": middle,
+            "draws from": low,
+            "to": high,
+        }
+    )
