@@ -11,6 +11,7 @@ from typing import Any, get_args
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from dashboard.session.slicing.slice_text import LONGEST as LONGEST_SLICE
 from spofr_core.data import OPENING_SAMPLE, SAMPLES, Sample
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation import parse_rival
@@ -28,7 +29,8 @@ class Choices:
     `data` names a bundled sample, or is "upload"; `groups` how its groups are made ("" is the sample's own way);
     `query` the one shown on the Policy page ("" is the worst); `model` the run whose scores are looked at ("" are those
     of the data); `sweep` the runs that the charts of many models show; `rival` what the ranking is compared with,
-    in the words of `spofr compare --with` ("" is the repair). `delta` is an exposure, or a share (0.1 is 10 %) where
+    in the words of `spofr compare --with` ("" is the repair); `slice` the queries that every page is about, as
+    ``country:DE`` ("" are all). `delta` is an exposure, or a share (0.1 is 10 %) where
     `unit` says so; a link that names a delta and no unit means an exposure.
     """
 
@@ -44,6 +46,7 @@ class Choices:
     model: str = ""
     sweep: str = ""
     rival: str = ""
+    slice: str = ""
 
     @property
     def position_bias(self) -> PositionBias:
@@ -69,7 +72,8 @@ class Choices:
         read = {}
         for field in fields(cls):
             text = parameters.get(field.name, "")
-            value = _parsed(text, field.default) if 0 < len(text) <= _LONGEST else None
+            longest = LONGEST_SLICE if field.name == "slice" else _LONGEST
+            value = _parsed(text, field.default) if 0 < len(text) <= longest else None
             if value is not None and _sensible(field.name, value):
                 read[field.name] = value
         return replace(cls(), **({} if "delta" in read else opening_delta(read.get("data", cls.data))) | read)
@@ -122,20 +126,22 @@ def choices() -> Choices:
 
 
 def choose(**changes: Any) -> None:
-    """Change some choices. Other data, groups or model forget the query that was looked at; other data or
-    groups, the model and the runs.
+    """Change some choices. Other data, groups or model forget the query and the slice that were looked at, another
+    slice the query; other data or groups, the model and the runs.
 
     Other data is asked for delta in its own unit. Where that is the present one, delta stays as it is.
     """
     before = choices()
     if changes.get("data", before.data) != before.data:
         opening = opening_delta(changes["data"])
-        changes = {"groups": "", "query": "", "top": 0, "model": "", "sweep": "", "rival": ""} | changes
+        changes = {"groups": "", "query": "", "top": 0, "model": "", "sweep": "", "rival": "", "slice": ""} | changes
         changes = (opening if opening["unit"] != before.unit else {}) | changes
     elif changes.get("groups", before.groups) != before.groups:
-        changes = {"query": "", "model": "", "sweep": "", "rival": ""} | changes
+        changes = {"query": "", "model": "", "sweep": "", "rival": "", "slice": ""} | changes
     elif changes.get("model", before.model) != before.model:
-        changes = {"query": "", "rival": ""} | changes
+        changes = {"query": "", "rival": "", "slice": ""} | changes
+    elif changes.get("slice", before.slice) != before.slice:
+        changes = {"query": ""} | changes
     st.session_state[_KEY] = replace(before, **changes)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 from dashboard.session.choices import Choices
+from dashboard.session.findings.report_parts import NOTHING_MORE, ReportParts
 from dashboard.session.sources import Loaded
 from spofr_core.evaluation import Rival
 from spofr_core.fairness import NOTIONS, written_delta
@@ -15,13 +17,16 @@ _IMPORTED = {
     "RunStore": "experiments",
     "load_splits": "experiments",
     "load_model": "learning",
+    "selection_rates": "evaluation",
+    "shown_policies": "experiments",
+    "with_estimates": "experiments",
 }
 """What the lines that load the data may call, and the room that it comes from."""
 
 
-def comparison_lines(source: Loaded, choices: Choices, rival: Rival) -> str | None:
+def comparison_lines(source: Loaded, choices: Choices, rival: Rival, parts: ReportParts = NOTHING_MORE) -> str | None:
     """`spofr compare ...`; None where no command compares the same rankings."""
-    audited = command_lines(source, choices)
+    audited = command_lines(source, choices, replace(parts, selected=""))
     text = choices.rival or "repair"
     # Files and models have other names in a shell than in an address.
     if audited is None or rival.file is not None or rival.model is not None:
@@ -29,11 +34,11 @@ def comparison_lines(source: Loaded, choices: Choices, rival: Rival) -> str | No
     return f"{audited.replace('spofr audit', 'spofr compare', 1)} --with {shlex.quote(text)}"
 
 
-def command_lines(source: Loaded, choices: Choices) -> str | None:
+def command_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING_MORE) -> str | None:
     """`spofr audit ...`; None where no command reads the same rows."""
     if source.arguments is None:
         return None
-    options = ["--delta", written_delta(choices.delta, choices.unit)]
+    options = ["--delta", written_delta(choices.delta, choices.unit), *_options(source, parts)]
     if source.model is not None:
         # The shell asks a model for the notion and exposure model that it was trained for, at any delta.
         trained = source.model.fairness
@@ -50,7 +55,12 @@ def command_lines(source: Loaded, choices: Choices) -> str | None:
     return shlex.join(["spofr", "audit", *source.arguments, *options])
 
 
-def python_lines(source: Loaded, choices: Choices) -> str:
+def _options(source: Loaded, parts: ReportParts) -> list[str]:
+    timed = source.data.times is not None and parts.window != ReportParts.window
+    return [*(["--window", parts.window] if timed else []), *parts.options]
+
+
+def python_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING_MORE) -> str:
     """A script that computes the same summary."""
     fairness_names = ["Fairness", *(["PositionBias"] if _bias(choices) else [])]
     fairness_names += ["group_merits"] if NOTIONS[choices.notion].needs_merits else []
@@ -65,8 +75,9 @@ def python_lines(source: Loaded, choices: Choices) -> str:
         given.append(f"position_bias={_bias(choices)}")
     called, room = ("audit", "evaluation") if source.model is None else ("audit_model", "experiments")
     imported: dict[str, list[str]] = {room: [called], "fairness": fairness_names}
+    more = [*_sliced_lines(source, parts), *_selected_lines(source, parts)]
     for name, room in _IMPORTED.items():
-        if f"{name}(" in source.python:
+        if any(f"{name}(" in line for line in (source.python, *more)):
             imported.setdefault(room, []).append(name)
     return "\n".join(
         [
@@ -74,9 +85,27 @@ def python_lines(source: Loaded, choices: Choices) -> str:
             "",
             source.python,
             f"result = {called}({'' if source.model is None else 'model, '}data, Fairness({', '.join(given)}))",
+            *more,
             "print(result.to_json())",
         ]
     )
+
+
+def _sliced_lines(source: Loaded, parts: ReportParts) -> list[str]:
+    if not source.by and source.data.times is None:
+        return []
+    window = "" if source.data.times is None else f', window="{parts.window}"'
+    return [f"result = result.with_slices({source.by!r}{window})"]
+
+
+def _selected_lines(source: Loaded, parts: ReportParts) -> list[str]:
+    if not parts.selected:
+        return []
+    given = ["data" if source.model is None or parts.selected == "top" else "with_estimates(model, data)"]
+    given += [f"{name}={value!r}" for name, value in parts.selection.items()]
+    if source.model is not None and parts.selected == "top":
+        given.append("policies=shown_policies(model, data, result.fairness)")
+    return [f"result = result.with_selection(selection_rates({', '.join(given)}))"]
 
 
 def _bias(choices: Choices) -> str:

@@ -38,6 +38,10 @@ class Mapping(StrictModel):
         Columns that no scorer learns from.
     insist : bool
         Whether its owner has said that `ranked_by` is what `is_rank` says, although it looks otherwise.
+    slices : tuple of str
+        Columns about the query, such as its country, that it can be sliced by.
+    time : str
+        Column of the time of the query.
     """
 
     query: str = ""
@@ -55,11 +59,18 @@ class Mapping(StrictModel):
     leave_out: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     insist: bool = False
+    slices: tuple[str, ...] = ()
+    time: str = ""
 
     @property
     def key(self) -> str:
         """The same reading, the same short name."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:6]
+        said = self.to_dict()
+        for name in ("slices", "time"):
+            # Links and files of before there were slices go by the name without them.
+            if not said[name]:
+                del said[name]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:6]
 
     @property
     def chosen(self) -> bool:
@@ -92,4 +103,8 @@ class Mapping(StrictModel):
             given["insist"] = True
         if self.encoding:
             given["encoding"] = self.encoding
+        if self.slices:
+            given["slices"] = list(self.slices)
+        if self.time:
+            given["time"] = self.time
         return given | {"guess": False}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.session.choices import Choices, choices, choose
+from dashboard.session.slicing.slice_text import parse_slice
 from spofr_core.data import OPENING_SAMPLE, SAMPLES, RankingDataset
 from spofr_core.errors import DataError, SpofrError
+from spofr_core.reporting import slice_name
 
 if TYPE_CHECKING:
     from dashboard.session.chosen_model import Model
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 UPLOAD = "upload"
 MODEL = "model"
 _KEPT = "uploaded"
+_SLICED = "sliced"
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,8 @@ class Loaded:
     `arguments` are those of the shell command, or None where no command reads the same rows; `where` says from which
     folder, if it matters; `learnable` reads the same rows with their features, or is None where the data is a sample,
     whose features are at hand. An upload has the `address` that opens it again, and the name of its `content`. Where a
-    trained `model` is looked at, the scores are its estimates.
+    trained `model` is looked at, the scores are its estimates. Where only a `slice` of the queries is looked at, as
+    ``country:DE``, the data are these queries, and the title says so.
     """
 
     key: str
@@ -42,6 +46,17 @@ class Loaded:
     address: str = ""
     content: str = ""
     model: Model | None = None
+    slice: str = ""
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """What all queries have in common, by the names of their attributes."""
+        return parse_slice(self.slice) if self.slice else {}
+
+    @property
+    def by(self) -> list[str]:
+        """What the queries can be sliced by."""
+        return [name for name in self.data.attributes if name not in self.chosen]
 
     @property
     def shell(self) -> str | None:
@@ -50,9 +65,45 @@ class Loaded:
 
 
 def loaded() -> Loaded:
-    """What this session looks at: the scores of a trained model if one is chosen, else those of the data itself."""
+    """What this session looks at: the scores of a trained model if one is chosen, else those of the data itself.
+
+    If a slice of the queries is chosen, it is all there is. One that the data does not have is dropped, and that said.
+    """
     run = choices().model
-    return loaded_data() if not run else _of_model(run) or loaded_data()
+    source = loaded_data() if not run else _of_model(run) or loaded_data()
+    return _in_slice(source, choices().slice) if choices().slice else source
+
+
+def _in_slice(source: Loaded, text: str) -> Loaded:
+    """The queries of a slice; the same object at every touch of the page."""
+    kept = st.session_state.get(_SLICED)
+    if kept is None or kept[0] is not source or kept[1] != text:
+        try:
+            kept = st.session_state[_SLICED] = (source, text, _cut_out(source, text))
+        except SpofrError as error:
+            choose(slice="")
+            said = f"{markdown(error.plain, 1000)} Here are all queries."
+            st.toast(said, icon=":material/info:", duration="infinite")
+            return source
+    found: Loaded = kept[2]
+    return found
+
+
+def _cut_out(source: Loaded, text: str) -> Loaded:
+    chosen = parse_slice(text)
+    arguments = source.arguments
+    if arguments is not None:
+        # A shell takes what stands before the first sign as the name of the column.
+        named = tuple(word for name, value in chosen.items() for word in ("--where", f"{name}={value}"))
+        arguments = None if any("=" in name for name in chosen) else (*arguments, *named)
+    return replace(
+        source,
+        title=f"{source.title} · {slice_name(chosen)}",
+        data=source.data.where(chosen),
+        python=f"{source.python}\ndata = data.where({chosen!r})",
+        arguments=arguments,
+        slice=text,
+    )
 
 
 def _of_model(run: str) -> Loaded | None:
@@ -72,7 +123,7 @@ def _of_model(run: str) -> Loaded | None:
 
 
 def loaded_data() -> Loaded:
-    """The data of this session; a link to somebody's upload, or to nothing, opens the first sample and says so."""
+    """All queries of this session's data; a link to somebody's upload, or to nothing, opens a sample and says so."""
     wanted = choices().data
     if wanted in SAMPLES:
         groups = SAMPLES[wanted].groupings
@@ -135,7 +186,10 @@ def keep_upload(uploaded: Loaded, seen: Choices | None = None) -> None:
     """Make an upload the data of this session, seen as before (`seen`) or as all data is seen at first."""
     st.session_state[_KEPT] = uploaded
     address = uploaded.address or UPLOAD
-    choose(**({"groups": "", "query": "", "top": 0, "model": ""} if seen is None else asdict(seen)) | {"data": address})
+    choose(
+        **({"groups": "", "query": "", "top": 0, "model": "", "slice": ""} if seen is None else asdict(seen))
+        | {"data": address}
+    )
 
 
 def drop_upload(content: str) -> None:

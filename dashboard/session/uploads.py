@@ -104,11 +104,14 @@ def read_upload(path: Path, mapping: Mapping, *, title: str, address: str = UPLO
 
 
 def _with_features(path: Path, mapping: Mapping, data: RankingDataset) -> RankingDataset:
-    """The same rows with what a scorer can learn from: every number that has no other role and was not left out."""
-    if data.features is not None and not mapping.unused:
-        return data
-    unused: dict[str, Any] = {"leave_out_features": list(mapping.unused)} if mapping.unused else {}
-    return read_dataset(path, limits=LIMITS, features="auto", **unused, **mapping.options())
+    """The same rows with what a scorer can learn from: every number that has no other role and was not left out.
+
+    What is only known of the queries is not learned from, and a job gets no copy of it.
+    """
+    if data.features is None or mapping.unused:
+        unused: dict[str, Any] = {"leave_out_features": list(mapping.unused)} if mapping.unused else {}
+        data = read_dataset(path, limits=LIMITS, features="auto", **unused, **mapping.options())
+    return data.replace(attributes={}, times=None) if data.attributes or data.times is not None else data
 
 
 def _keywords(options: dict[str, Any]) -> str:
@@ -119,6 +122,7 @@ _SHELL = {
     "group_quantiles": "quantiles",
     "group_names": "rename-group",
     "leave_out_groups": "leave-out-group",
+    "slices": "slice",
 }
 """What options of `read_dataset` are called in the shell, where that is another name."""
 

@@ -162,11 +162,11 @@ def test_the_report_page_prints_lines_that_reproduce_the_screen(tmp_path, monkey
     printed = json.loads(capsys.readouterr().out)
     data = load_bundled("hiring", "region").data
     asked = Fairness(delta=0.02, notion="merit", merits=group_merits(data), position_bias=PositionBias(shift=0.0))
-    assert printed == audit(data, asked).summary
+    assert printed == audit(data, asked).with_slices(["job_family"], window="auto").summary
     shell = next(block.value for block in app.code if block.language == "bash")
     assert shell == (
         "spofr audit sample_data/hiring.csv --group region --query search_id --item candidate_id --relevance relevance "
-        "--score score --delta 0.02 --notion merit --shift 0"
+        "--score score --slice job_family --time date --delta 0.02 --notion merit --shift 0"
     )
 
 

@@ -71,6 +71,21 @@ def test_hiring_for_audits_and_for_learning() -> None:
     assert guessed.score.tolist() == data.score.tolist()
 
 
+def test_what_is_known_of_hiring_searches_changes_nothing_that_is_learned_from() -> None:
+    shown = SAMPLES["hiring"].audit_data()
+    assert set(shown.attributes) == {"job_family"}
+    assert set(shown.attributes["job_family"]) == {"care", "office", "sales", "engineering", "management"}
+    assert str(shown.times.min()) >= "2024-01-01"
+    assert str(shown.times.max()) < "2025-01-01"
+    learned = load_hiring()  # stored runs go by the name of this data
+    assert learned.fingerprint == "ace1851a8ddfc218b395a2f84c60d486c96c4dbf46ac35017a63289b93e1a8b6"
+    assert not learned.attributes
+    assert learned.times is None
+    recipe = SAMPLES["hiring"].recipe("gender")
+    assert "slices=['job_family'], time='date'" in recipe.python
+    assert recipe.arguments[-4:] == ("--slice", "job_family", "--time", "date")
+
+
 def delta_fair(data: RankingDataset, delta: float) -> tuple[float, float]:
     """Share of lists in which max_g |e_g - e| <= delta with v_j = 1/(1+j), and the mean gap of the first group."""
     gaps = []

@@ -2,7 +2,7 @@
 
 Nobody in it is real. What it imitates: relevance that does not depend on gender, and a ranker that leans on two proxies
 which do (career breaks and overtime), more in some fields of work than in others, so that some searches come out even
-and others do not.
+and others do not. Fields that lean more on them were searched for more often in the second half of the year.
 """
 
 from __future__ import annotations
@@ -26,12 +26,18 @@ FloatArray = npt.NDArray[np.float64]
 COLUMNS = (
     "search_id", "candidate_id", "gender", "region", "years_experience", "skills_match", "education_level",
     "test_score", "referrals", "career_break_months", "overtime_hours", "commute_km", "relevance", "score",
+    "job_family", "date",
 )  # fmt: skip
 FEATURES = COLUMNS[4:12]
 REGIONS = ("north", "south", "east", "west")
 _REGION_SHARES = (0.4, 0.3, 0.2, 0.1)
+FAMILIES = ("care", "office", "sales", "engineering", "management")
+"""Fields of work, from the one that leans least on the proxies."""
+_FIRST_DAY = np.datetime64("2024-01-01")
+_HALF_YEAR = 183
 _FILE = "hiring.csv"
 _ROLES: dict[str, Any] = {"query": "search_id", "item": "candidate_id", "relevance": "relevance", "score": "score"}
+_ABOUT_QUERY: dict[str, Any] = {"slices": ["job_family"], "time": "date"}
 _GROUPS: dict[int, tuple[str, ...]] = {2: ("gender",), 4: ("region",), 8: ("gender", "region")}
 
 
@@ -40,22 +46,31 @@ def hiring_csv(*, searches: int = 500, seed: int = 2022) -> str:
 
     Only uniform random numbers are drawn, and everything is rounded, so that the text is the same on every machine.
     """
-    rng = np.random.default_rng(seed)
+    rng, about = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     out = io.StringIO()
     out.write(",".join(COLUMNS) + "\n")
     candidate = 10_000
     for number in range(1, searches + 1):
         n = 12 + int(rng.random() * 19)
-        for row in _search(n, rng):
+        women_share = 0.25 + 0.4 * rng.random()
+        lean = max(0.0, 4.0 * rng.random() - 0.8)  # how much this field of work rewards the proxies
+        known = _about_search(lean, about)
+        for row in _search(n, women_share, lean, rng):
             candidate += 1
-            out.write(f"S{number:04d},C{candidate},{row}\n")
+            out.write(f"S{number:04d},C{candidate},{row},{known}\n")
     return out.getvalue()
 
 
-def _search(n: int, rng: np.random.Generator) -> list[str]:
+def _about_search(lean: float, rng: np.random.Generator) -> str:
+    """Field of work and day of one search, which its candidates have nothing to do with."""
+    leaning = lean / 3.2  # between 0 and 1
+    family = FAMILIES[int(np.clip(len(FAMILIES) * (0.7 * leaning + 0.3 * rng.random()), 0, len(FAMILIES) - 1))]
+    late = rng.random() < 0.2 + 0.6 * leaning
+    return f"{family},{_FIRST_DAY + _HALF_YEAR * late + int(_HALF_YEAR * rng.random())}"
+
+
+def _search(n: int, women_share: float, lean: float, rng: np.random.Generator) -> list[str]:
     """The rows of one search, in the order in which the candidates applied."""
-    women_share = 0.25 + 0.4 * rng.random()
-    lean = max(0.0, 4.0 * rng.random() - 0.8)  # how much this field of work rewards the proxies
     woman = rng.random(n) < women_share
     region = np.searchsorted(np.cumsum(_REGION_SHARES)[:-1], rng.random(n), side="right")
     ability = _normal(n, rng)
@@ -123,16 +138,17 @@ class Hiring(Sample):
         return by_name.get(grouping) or super().groups_of(grouping)
 
     def audit_data(self, grouping: str | None = None) -> RankingDataset:
-        """All searches, ranked by the score in the file."""
-        return read_dataset(sample_path(_FILE), group=_columns(self.groups_of(grouping)), **_ROLES)
+        """All searches, ranked by the score in the file, with their field of work and day."""
+        return read_dataset(sample_path(_FILE), group=_columns(self.groups_of(grouping)), **_ROLES, **_ABOUT_QUERY)
 
     def recipe(self, grouping: str | None = None) -> Recipe:
         """The file itself, with its columns named."""
         columns = _columns(self.groups_of(grouping))
         path = f"sample_data/{_FILE}"
-        roles = "".join(f", {role}={column!r}" for role, column in _ROLES.items())
+        roles = "".join(f", {role}={column!r}" for role, column in (_ROLES | _ABOUT_QUERY).items())
         options = [part for column in columns for part in ("--group", column)]
         options += [part for role, column in _ROLES.items() for part in (f"--{role}", column)]
+        options += ["--slice", *_ABOUT_QUERY["slices"], "--time", _ABOUT_QUERY["time"]]
         chosen = columns[0] if len(columns) == 1 else columns
         return Recipe(f'data = read_dataset("{path}", group={chosen!r}{roles})', (path, *options), in_checkout=True)
 
