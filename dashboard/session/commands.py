@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 
 from dashboard.session.choices import Choices
-from dashboard.session.findings.report_parts import NOTHING_MORE, ReportParts
+from dashboard.session.findings.report_parts import NOTHING_MORE, ReportParts, usable_window
 from dashboard.session.sources import Loaded
 from spofr_core.evaluation import Rival
 from spofr_core.fairness import NOTIONS, written_delta
@@ -56,8 +56,9 @@ def command_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING
 
 
 def _options(source: Loaded, parts: ReportParts) -> list[str]:
-    timed = source.data.times is not None and parts.window != ReportParts.window
-    return [*(["--window", parts.window] if timed else []), *parts.options]
+    window = usable_window(source.data, parts)
+    timed = window is not None and window != ReportParts.window
+    return [*(["--window", str(window)] if timed else []), *parts.options]
 
 
 def python_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING_MORE) -> str:
@@ -94,8 +95,9 @@ def python_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING_
 def _sliced_lines(source: Loaded, parts: ReportParts) -> list[str]:
     if not source.by and source.data.times is None:
         return []
-    window = "" if source.data.times is None else f', window="{parts.window}"'
-    return [f"result = result.with_slices({source.by!r}{window})"]
+    window = usable_window(source.data, parts)
+    timed = "" if window is None else f', window="{window}"'
+    return [f"result = result.with_slices({source.by!r}{timed})"]
 
 
 def _selected_lines(source: Loaded, parts: ReportParts) -> list[str]:

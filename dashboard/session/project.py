@@ -55,6 +55,8 @@ class Project(StrictModel):
         Of the data as it was read.
     delta, unit, notion, power, shift, top
         What was asked of every list, and the exposure model.
+    slice : str
+        The queries that were looked at, as in an address; empty for all.
     notes : str
         Of the auditor.
     """
@@ -71,12 +73,13 @@ class Project(StrictModel):
     power: Annotated[float, Field(ge=0.01, le=20)] = 1.0
     shift: Annotated[float, Field(ge=0, le=1000)] = 1.0
     top: Annotated[int, Field(ge=0)] = 0
+    slice: str = ""
     notes: str = ""
 
     @property
     def asked(self) -> dict[str, Any]:
         """The choices of a session that it sets, besides the data."""
-        return {name: getattr(self, name) for name in ("delta", "unit", "notion", "power", "shift", "top")}
+        return {name: getattr(self, name) for name in ("delta", "unit", "notion", "power", "shift", "top", "slice")}
 
 
 def project_of(source: Loaded, choices: Choices, upload: Upload | None, notes: str) -> Project:
@@ -103,6 +106,7 @@ def project_of(source: Loaded, choices: Choices, upload: Upload | None, notes: s
         power=choices.power,
         shift=choices.shift,
         top=choices.top,
+        slice=choices.slice,
         notes=notes,
     )
 

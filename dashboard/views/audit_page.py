@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
-from dashboard.charts.measure_chart import measure_histogram
 from dashboard.charts.share_chart import is_thinned
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
@@ -18,10 +17,11 @@ from dashboard.session.choices import choices, choose
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
+from dashboard.views.sections.measures_section import measures_section
+from dashboard.views.sections.slices_section import audit_values, slices_section
 from dashboard.widgets.elements import cards, chart, chosen_row, explain_errors, is_opening, show_table, tabs
 from dashboard.widgets.sidebar import delta_control
 from spofr_core.evaluation import AuditResult
-from spofr_core.measures import MEASURES
 from spofr_core.reporting import (
     MOST_STEPS,
     bounds_counts,
@@ -75,7 +75,8 @@ def page() -> None:
                 "How far, in whose favour": lambda: _how_far(result),
             },
         )
-    _measures(result)
+    found = measures_section(source, result)
+    slices_section(source, audit_values(source, result, found), "audit-slices")
     _worst(result)
     _counted_apart(result)
 
@@ -254,46 +255,6 @@ def _repair(source: Loaded, result: AuditResult) -> None:
 def _texts(rows: pd.DataFrame, column: str) -> list[str]:
     pairs = zip(rows[column], rows["unit"], strict=True)
     return [percent(value) if unit == "share" and value is not None else number(value, 4) for value, unit in pairs]
-
-
-def _measures(result: AuditResult) -> None:
-    """Every measure with its mean, and how the chosen one is spread over the queries."""
-    entries = result.summary["measures"]
-    st.header("Measures", anchor=False)
-    show_table(measures_table(entries), "Every measure, its mean and interval")
-    # A chart that nobody asked for would be drawn again at every move of delta.
-    if not st.toggle("Show how a measure is spread over the queries", key="measure-spread"):
-        return
-    named = st.selectbox("Measure", list(entries), format_func=lambda name: entries[name]["label"], key="measure")
-    values = result.table.measures[named]
-    frame = pd.DataFrame({"query": result.table.query_ids.astype(str), "value": values})
-    label = entries[named]["label"]
-    chart(
-        measure_histogram(frame, label),
-        f"{label} over the queries",
-        f"Histogram of {label} over {entries[named]['n']:,} queries; the mean is {number(entries[named]['mean'])}.",
-        table=lambda: frame.rename(columns={"value": label}),
-        headed=False,
-        name="measure",
-        note=MEASURES[named].description,
-    )
-
-
-def measures_table(entries: dict[str, Any]) -> pd.DataFrame:
-    """A row per measure of a summary."""
-    return pd.DataFrame(
-        [
-            {
-                "measure": entry["label"],
-                "mean": number(entry["mean"]),
-                "95 % CI": interval(entry["ci"]),
-                "queries": entry["n"],
-                "unit": entry["unit"],
-                "better": entry["better"],
-            }
-            for entry in entries.values()
-        ]
-    )
 
 
 def _counted_apart(result: AuditResult) -> None:

@@ -13,8 +13,11 @@ from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose
 from dashboard.session.commands import comparison_lines
 from dashboard.session.comparing.rivals import NOW, chosen_rival, compared, told_delta
+from dashboard.session.findings.report_parts import report_parts, usable_window
+from dashboard.session.findings.sliced_values import Sliceable
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
+from dashboard.views.sections.slices_section import slices_section
 from dashboard.widgets.elements import chart, chosen_row, csv_bytes, explain_errors, show_table
 from dashboard.widgets.measure_picker import measure_picker
 from dashboard.widgets.rival_picker import rival_picker
@@ -49,7 +52,7 @@ def page() -> None:
     extra = measure_picker("compare-measures", source.data)
     if not solver_ready():
         return
-    found, title = compared(source, rival, extra)
+    found, title, key = compared(source, rival, extra)
     with headline:
         first, *others = comparison_sentences(found.summary)
         st.title(markdown(first, 1000), anchor=False)
@@ -58,6 +61,7 @@ def page() -> None:
         _exposure(found, source, title)
     _table(found)
     _spread(found, title)
+    slices_section(source, _sliceable(found, title, key), "compare-slices")
     _changed(found, title)
     _words(found)
     _take_away(found, source, rival)
@@ -114,6 +118,14 @@ def _spread(found: Comparison, title: str) -> None:
     )
 
 
+def _sliceable(found: Comparison, title: str, key: str) -> list[Sliceable]:
+    """Differences that can be sliced: the violation first, where it is compared."""
+    beside = found.compared[title]
+    known = {name: quantity for name, quantity in beside.quantities.items() if not quantity.small}
+    names = sorted(known, key=lambda name: name != "violation")
+    return [Sliceable(name, f"Change in {known[name].label}", key, lambda: beside.differences) for name in names]
+
+
 def _changed(found: Comparison, title: str) -> None:
     summary = found.summary["rivals"][title]["changed"]
     if summary is None or not summary["queries"]:
@@ -143,12 +155,19 @@ def _words(found: Comparison) -> None:
 
 
 def _take_away(found: Comparison, source: Loaded, rival: Rival) -> None:
-    command = comparison_lines(source, choices(), rival)
+    parts = report_parts()
+    command = comparison_lines(source, choices(), rival, parts)
     given = Provenance(source=source.title, fingerprint=source.data.fingerprint, command=command)
     name = comparison_name(given).removesuffix(".html")
+
+    def whole() -> Comparison:
+        if not source.by and source.data.times is None:
+            return found
+        return found.with_slices(source.by, window=usable_window(source.data, parts))
+
     with st.container(horizontal=True):
-        _download("Comparison (HTML)", lambda: comparison_html(found, provenance=given), f"{name}.html", "text/html")
-        _download("Summary (JSON)", lambda: found.to_json() + "\n", f"{name}.json", "application/json")
+        _download("Comparison (HTML)", lambda: comparison_html(whole(), provenance=given), f"{name}.html", "text/html")
+        _download("Summary (JSON)", lambda: whole().to_json() + "\n", f"{name}.json", "application/json")
         _download("Table (CSV)", lambda: csv_bytes(found.table), f"{name}.csv", "text/csv")
     if command:
         shown = st.expander("The same from a shell", key="compare-shell", on_change="rerun")

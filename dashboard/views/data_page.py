@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard.charts.dataset_charts import group_counts, list_lengths
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
-from dashboard.session.sources import UPLOAD, Loaded, loaded, sample_names
+from dashboard.session.sources import UPLOAD, Loaded, loaded, loaded_data, sample_names
 from dashboard.session.stored_uploads import learnable, sweep_uploads
 from dashboard.session.uploads import own_uploads
 from dashboard.widgets.elements import cards, chart, explain_errors, show_table
@@ -19,7 +19,7 @@ from dashboard.widgets.upload_wizard import wizard
 from spofr_core.data import SAMPLES, RankingDataset
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import home
-from spofr_core.reporting import counted
+from spofr_core.reporting import counted, listed
 
 _LISTED = 40
 """Features that are named."""
@@ -41,7 +41,7 @@ def page() -> None:
         own_files(store)
     source = loaded()
     _content(source)
-    project_panel(store, source)
+    project_panel(store, loaded_data() if source.slice else source)  # a project names all data, and the slice
 
 
 def _samples() -> None:
@@ -98,11 +98,26 @@ def _content(source: Loaded) -> None:
             "Number of queries by list length.",
             table=lambda: _length_frame(data),
         )
+    _about_queries(data)
     _left_out(source)
     _features(source)
     with st.expander("The first rows, as they were understood"):
         show_table(data[:1].to_frame().head(30), "First list of the data")
     st.caption(f"Fingerprint: sha256 {data.fingerprint}")
+
+
+def _about_queries(data: RankingDataset) -> None:
+    """What is known of the queries: slices and time."""
+    told = [
+        f"{markdown(name, 60)} ({counted(len(np.unique(values.astype(str))), 'value', 'values')})"
+        for name, values in data.attributes.items()
+    ]
+    sentences = [f"The queries can be sliced by {listed(told)}."] if told else []
+    if data.times is not None and not np.isnat(data.times).all():
+        first, last = (str(day) for day in (np.nanmin(data.times), np.nanmax(data.times)))
+        sentences.append(f"They were asked from {first[:10]} to {last[:10]}.")
+    if sentences:
+        st.caption(" ".join(sentences))
 
 
 def _left_out(source: Loaded) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -9,9 +10,11 @@ import streamlit as st
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices
 from dashboard.session.commands import command_lines, python_lines
+from dashboard.session.findings.report_parts import with_parts
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
+from dashboard.views.sections.selection_section import selection_section
 from dashboard.widgets.elements import csv_bytes, explain_errors
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import Provenance, audit_html, limits_of, plain_summary, report_name, verdict
@@ -25,10 +28,13 @@ def page() -> None:
     """The page."""
     source = loaded()
     result = audited(source, fairness_of(choices(), source.data))
-    command, python = command_lines(source, choices()), python_lines(source, choices())
+    if source.slice:
+        st.caption(markdown(source.title))
     st.title("Take it with you", anchor=False)
     st.markdown(markdown(verdict(result.summary)))
     auditor, notes = _signed(source.data.fingerprint)
+    parts = selection_section(source, result)
+    command, python = command_lines(source, choices(), parts), python_lines(source, choices(), parts)
     after = _after(source, result)
     given = Provenance(
         source=source.title,
@@ -38,7 +44,7 @@ def page() -> None:
         auditor=auditor,
         notes=notes,
     )
-    _downloads(result, given, after)
+    _downloads(result, lambda: with_parts(source, result, parts), given, after)
     st.header("In plain words", anchor=False)
     told = plain_summary(result.summary, after["repaired"].summary if after else None)
     st.markdown("\n".join(f"- {markdown(sentence)}" for sentence in told))
@@ -82,14 +88,16 @@ def _after(source: Loaded, result: AuditResult) -> dict[str, Any]:
     return {"repaired": found.after, "relaxed": len(found.policies.relaxed)}
 
 
-def _downloads(result: AuditResult, given: Provenance, after: dict[str, Any]) -> None:
+def _downloads(result: AuditResult, whole: Callable[[], AuditResult], given: Provenance, after: dict[str, Any]) -> None:
+    """`whole` makes the audit with its slices and what else was chosen, when somebody downloads it."""
+
     def named(ending: str) -> str:
         return report_name(result.summary, given, ending)
 
     with st.container(horizontal=True):
         st.download_button(
             "Report (HTML)",
-            lambda: audit_html(result, provenance=given, **after),
+            lambda: audit_html(whole(), provenance=given, **after),
             named("html"),
             "text/html",
             type="primary",
@@ -98,7 +106,7 @@ def _downloads(result: AuditResult, given: Provenance, after: dict[str, Any]) ->
         )
         st.download_button(
             "Summary (JSON)",
-            lambda: result.to_json() + "\n",
+            lambda: whole().to_json() + "\n",
             named("json"),
             "application/json",
             icon=":material/data_object:",

@@ -64,6 +64,8 @@ def page() -> None:
 
 def _form(source: Loaded) -> None:
     st.header(f"On {markdown(source.title, 80)}", anchor=False)
+    if choices().slice:
+        st.caption("On all of its queries: a slice that is looked at does not change what is learned from.")
     st.page_link(page_named("data"), label="Other data", icon=":material/table_view:")
     try:
         _estimate_and_start(source, _grids(source))

@@ -11,12 +11,16 @@ from spofr_core.measures import MEASURES, parse_measure
 
 
 def measure_picker(key: str, data: RankingDataset, *, usual: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The measures that the reader has chosen, by their texts; a name with settings may be typed, as Skew@5."""
+    """The measures that the reader has chosen, by their texts; a name with settings may be typed, as Skew@5.
+
+    Those that are `usual` are chosen at first, as far as the data has what they need.
+    """
     offered = [str(m) for m in MEASURES.values() if m.applies(data) and not m.in_audit]
+    first = [name for name in usual if parse_measure(name).applies(data)]
     chosen = st.multiselect(
         "Measures by name",
-        offered,
-        default=[name for name in usual if name in offered],
+        list(dict.fromkeys([*offered, *first])),
+        default=first,
         format_func=_titled,
         accept_new_options=True,
         key=key,

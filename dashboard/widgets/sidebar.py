@@ -11,6 +11,7 @@ from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
 from dashboard.session.remembered import fairness_of, measured
 from dashboard.session.sources import MODEL, Loaded
+from dashboard.widgets.slicing.slice_chooser import chosen_slice, slice_chooser
 from spofr_core.evaluation import carried_delta
 from spofr_core.fairness import NOTIONS, Unit
 from spofr_core.reporting import meaning, violation_text
@@ -40,6 +41,7 @@ def sidebar(loaded: Loaded) -> None:
     """delta with its definition and range, the notion, and the exposure model."""
     with st.sidebar:
         _source(loaded)
+        chosen_slice(loaded)
         delta_control(loaded, "sidebar-delta")
         _unit(loaded)
         asked = fairness_of(choices(), loaded.data)
@@ -50,6 +52,7 @@ def sidebar(loaded: Loaded) -> None:
         )
         _notion(loaded)
         _exposure_model(loaded)
+        slice_chooser(loaded)
 
 
 def _source(loaded: Loaded) -> None:

@@ -18,6 +18,7 @@ from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import LIMITS, accept_upload, check_complete
 from dashboard.widgets.elements import show_table
 from dashboard.widgets.group_editor import group_editor
+from dashboard.widgets.slicing.about_queries import about_queries
 from spofr_core.data import TablePreview, preview_table
 from spofr_core.errors import DataError, SpofrError
 from spofr_core.reporting import listed
@@ -191,6 +192,7 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
     _remark_twice(mapping)
     _remark_codes(preview, mapping)
     mapping = group_editor(store, upload, mapping, tuple(known))
+    mapping = about_queries(preview, mapping, known, shown)
     return _unused(numbers, mapping, known)
 
 
@@ -289,6 +291,7 @@ def _remark_codes(preview: TablePreview, mapping: Mapping) -> None:
 def _unused(numbers: list[str], mapping: Mapping, known: dict[str, str]) -> Mapping:
     """Columns that no scorer is to learn from."""
     roles = {mapping.query, mapping.item, mapping.ranked_by, mapping.relevance, *mapping.group, *known.values()}
+    roles |= {*mapping.slices, mapping.time}
     offered = [name for name in numbers if name not in roles]
     if not offered:
         return mapping

@@ -84,10 +84,18 @@ def rival_shown(source: Loaded, rival: Rival) -> Ranking:
         other = _regrouped(source, rival.group)
     if rival.score is not None or rival.rank is not None:
         other = replace(other, data=_ranked_by(source, rival), model=None)
+    if source.slice and other is not source:
+        other = replace(other, data=_same_queries(source.data, other.data))
     asked = _asked(rival, other.data)
     if rival.repair:
         return Ranking(other.data, asked, repaired(other.data, asked).policies)
     return now_shown(other, asked)
+
+
+def _same_queries(shown: RankingDataset, data: RankingDataset) -> RankingDataset:
+    """Of a rival's data, the queries of the slice that is looked at."""
+    there = np.isin(data.query_ids.astype(str), shown.query_ids.astype(str))
+    return data[there] if there.any() else data
 
 
 def _asked(rival: Rival, data: RankingDataset) -> Fairness:
@@ -207,13 +215,13 @@ def other_uploads(source: Loaded) -> dict[str, str]:
 # -- what is found -----------------------------------------------------------------------------------------------------
 
 
-def compared(source: Loaded, rival: Rival, measures: tuple[str, ...]) -> tuple[Comparison, str]:
-    """The ranking on the screen beside a rival, and what the rival is called."""
+def compared(source: Loaded, rival: Rival, measures: tuple[str, ...]) -> tuple[Comparison, str, str]:
+    """The ranking on the screen beside a rival, what the rival is called, and a key to remember more of it by."""
     fairness = fairness_of(choices(), source.data)
     title = rival_title(source, rival)
     first, second = now_shown(source, fairness), rival_shown(source, rival)
     key = json.dumps([_key(first), _key(second), title, rival.model_dump(mode="json"), source.address], sort_keys=True)
-    return _compared(first, second, title, measures, key), title
+    return _compared(first, second, title, measures, key), title, json.dumps([key, measures])
 
 
 def _key(ranking: Ranking) -> list[Any]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 import streamlit as st
 
 from dashboard.session.choices import choices
 from dashboard.session.comparing.rivals import Ranking, now_shown
 from dashboard.session.findings.named_values import shown_key
 from dashboard.session.sources import Loaded
-from spofr_core.evaluation import AuditResult, SelectionRates, selection_rates
+from spofr_core.data import RankingDataset
+from spofr_core.errors import SpofrError
+from spofr_core.evaluation import AuditResult, QueryValues, SelectionRates, over_time, selection_rates
 
 Selected = Literal["", "top", "score", "median"]
 _STATE = "report-parts"
@@ -96,6 +100,19 @@ def _rates(_shown: Ranking, key: str, _parts: ReportParts, said: str) -> Selecti
 def with_parts(source: Loaded, result: AuditResult, parts: ReportParts) -> AuditResult:
     """The audit with slices and time, where the data has them, and with who is selected, if that is asked for."""
     if source.by or source.data.times is not None:
-        window = None if source.data.times is None else parts.window
-        result = result.with_slices(source.by, window=window)
+        result = result.with_slices(source.by, window=usable_window(source.data, parts))
     return result.with_selection(selected_rates(source, result, parts)) if parts.selected else result
+
+
+def usable_window(data: RankingDataset, parts: ReportParts) -> str | None:
+    """The window that was chosen, or what suits the span where the times cannot be cut so; None without times."""
+    return _usable(data.times, data.fingerprint, parts.window)
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner=False)
+def _usable(_times: Any, fingerprint: str, window: str) -> str | None:
+    for asked in dict.fromkeys((window, ReportParts.window)) if _times is not None else ():
+        with suppress(SpofrError):
+            over_time(QueryValues(name="", label="", values=np.zeros(len(_times)), times=_times), asked)
+            return asked
+    return None

@@ -1,0 +1,1 @@
+"""Slices of the queries: named where a file is read, chosen beside every page."""
