@@ -49,12 +49,22 @@ def test_nothing_is_asked_of_the_network(page, address):
     assert [url for url in outside if not url.startswith(("data:", "blob:", address.replace("http", "ws")))] == []
 
 
+WATCHED_CHARTS = """() => {
+    const shown = () => [...document.querySelectorAll('.js-plotly-plot')].filter(e => e.offsetParent).length;
+    window.charts = [shown()];
+    const look = () => { window.charts.push(shown()); requestAnimationFrame(look); };
+    requestAnimationFrame(look);
+}"""
+"""How many charts there are on the screen, noted on every frame."""
+
+
 def test_move_delta_moves_the_verdict(page, address):
     opened(page, address)
     page.get_by_role("button", name="Move delta").click()
     slider = page.locator(".st-key-popover-delta").get_by_role("slider")
     expect(slider).to_be_visible()
     slider.focus()
+    page.evaluate(WATCHED_CHARTS)
     slider.press("ArrowRight")
     step = float(slider.input_value())
     assert step > 10
@@ -62,6 +72,8 @@ def test_move_delta_moves_the_verdict(page, address):
     settled(page)
     page.wait_for_url(re.compile(rf"[?&]delta={step / 100:g}&unit=share(&|$)"))
     assert float(page.locator(".st-key-sidebar-delta").get_by_role("slider").input_value()) == step
+    counts = page.evaluate("window.charts")
+    assert max(counts) == counts[0] == counts[-1] > 1  # no chart stands beside its old self meanwhile
 
 
 def test_delta_is_typed_with_the_keyboard_alone(page, address):
