@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     )
     from spofr_core.fairness import Discount, Fairness, PositionBias, group_merits
     from spofr_core.learning import DELTR, FULTR, SPOFR, PredictThenOptimize, Unfair, Uniform, load_model
-    from spofr_core.policy import Policies, Policy, decompose, fair_policies, fair_policy, verify
+    from spofr_core.policy import Policies, Policy, Schedule, decompose, fair_policies, fair_policy, verify
+    from spofr_core.serving import Reranker
 
 _HOME = {
     "data": ("RankingDataset", "load_sample", "read_dataset", "simulate_clicks"),
@@ -49,7 +50,8 @@ _HOME = {
     ),
     "fairness": ("Discount", "Fairness", "PositionBias", "group_merits"),
     "learning": ("DELTR", "FULTR", "SPOFR", "PredictThenOptimize", "Unfair", "Uniform", "load_model"),
-    "policy": ("Policies", "Policy", "decompose", "fair_policies", "fair_policy", "verify"),
+    "policy": ("Policies", "Policy", "Schedule", "decompose", "fair_policies", "fair_policy", "verify"),
+    "serving": ("Reranker",),
 }
 
 __all__ = [
@@ -71,6 +73,8 @@ __all__ = [
     "PredictThenOptimize",
     "RankingDataset",
     "Repair",
+    "Reranker",
+    "Schedule",
     "SelectionRates",
     "SpofrError",
     "Unfair",

@@ -9,10 +9,11 @@ from spofr_core.evaluation import audit, measure, repair
 from spofr_core.evaluation.slicing.change_test import permutation_test
 from spofr_core.fairness import Fairness
 from spofr_core.policy import verify
+from spofr_core.serving import Reranker
 
 
 def compile_kernels() -> None:
-    """Run an audit, every measure, a repair and its verification on a few items with two and with three groups."""
+    """Run an audit, every measure, a repair, its verification and a reranker on a few items of two and three groups."""
     for names in (("a", "b"), ("a", "b", "c")):
         n = 2 * len(names)
         data = RankingDataset(
@@ -28,6 +29,7 @@ def compile_kernels() -> None:
         audit(data, Fairness(delta=0.0, notion="merit", merits=dict.fromkeys(names, 1.0))).to_json()
         measure(data, "all").to_json()
         certificate = repair(data, Fairness(delta=0.0)).policies[0].certificate
+        Reranker(Fairness(delta=0.0)).rank(np.arange(n, dtype=np.float64), [names[code] for code in data.groups])
         verify(certificate, np.arange(n), np.arange(n) % len(names), Fairness(delta=0.0), group_names=names)
 
 

@@ -14,7 +14,7 @@ from spofr_core.policy.proof.file_verification import verify_file
 from spofr_core.policy.proof.verification import Verification, verify
 from spofr_core.policy.ranking_policies import RankingPolicies
 from spofr_core.policy.showing.sampling import PERIODS, Sampled, sampled_violations, schedule_bound, shown_violations
-from spofr_core.policy.showing.schedule import Schedule
+from spofr_core.policy.showing.schedule import Schedule, moved_at_most, plain_draw, shares_of
 from spofr_core.policy.solvers.solver import SOLVERS, Solution, Solver, make_solver
 from spofr_core.policy.solvers.weights import WeightSolver, fair_weights, solve_weights
 from spofr_core.policy.tradeoff_curve import UtilityCurve, utility_curve
@@ -45,11 +45,14 @@ __all__ = [
     "fair_weights",
     "keep_present_order",
     "make_solver",
+    "moved_at_most",
+    "plain_draw",
     "prepare",
     "read_certificates",
     "read_table",
     "sampled_violations",
     "schedule_bound",
+    "shares_of",
     "shown_violations",
     "solve_weights",
     "sorted_lotteries",

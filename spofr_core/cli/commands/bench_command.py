@@ -48,6 +48,18 @@ def time_solver(
     print_ratios(bench_solver(rounds=rounds, quick=quick), json_)
 
 
+@bench_app.command("serve")
+def time_serve(
+    json_: JsonOption = None,
+    calls: Annotated[int, typer.Option(help="Lists of 20 items, each ranked by a call of its own.")] = 2000,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 7,
+) -> None:
+    """A call of the reranker beside a batch of the same lists and beside `fair_policy`."""
+    from spofr_core.serving.bench_serve import bench_serve
+
+    print_ratios(bench_serve(calls=calls, rounds=rounds), json_)
+
+
 @bench_app.command("train")
 def time_train(
     json_: JsonOption = None,

@@ -16,6 +16,7 @@ exposure: realised and expected exposure of a group differ by at most (k / 2) c 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,10 +73,10 @@ class Schedule:
         self._k = sum(1 for share in self._shares if share > 0)
         self._seed = checked_seed(seed)
         self.plain_first = plain_first
-        self._order = [_hash(self._seed, i) for i in range(len(self._shares))]
-        self._first = self._drawn(range(len(self._shares)), step=0) if plain_first else None
+        self._first = plain_draw(self._shares, self._seed) if plain_first else None
         self._counts = _checked_counts(counts, len(self._shares))
-        self._check_bound()
+        if counts is not None:
+            self._check_bound()
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -89,7 +90,7 @@ class Schedule:
 
     def bound(self) -> float:
         """What abs(count_i - p_i T) never exceeds: c = 1 - 1 / (2 k - 2), and 1 more with `plain_first`."""
-        return self._ruled() + (self._k > 1 and self.plain_first)
+        return count_bound(self._k) + (self._k > 1 and self.plain_first)
 
     def exposure_bound(self, spread: float, impressions: int | None = None) -> float:
         """The most by which realised and expected exposure of a group differ: (k / 2) c spread / T.
@@ -108,23 +109,19 @@ class Schedule:
         shown = self.impressions if impressions is None else impressions
         if shown < 1:
             return float("inf") if spread > 0 else 0.0
-        return (self._k / 2 * self._ruled() + (self._k > 1 and self.plain_first)) * spread / shown
+        return moved_at_most(self._k, plain_first=self.plain_first) * spread / shown
 
     def next(self) -> int:
         """Serve: the index of the next ranking, which is counted."""
-        chosen = self._choose()
+        chosen = self.following(self._counts)
         self._counts[chosen] += 1
         return chosen
 
-    def take(self, impressions: int) -> npt.NDArray[np.int64]:
-        """Serve so many rankings one after the other; their indices."""
-        return np.array([self.next() for _ in range(impressions)], dtype=np.int64)
+    def following(self, counts: Sequence[int]) -> int:
+        """The ranking that comes after these counts, which are not checked; nothing is counted here.
 
-    def _ruled(self) -> float:
-        return 1 - 1 / (2 * self._k - 2) if self._k > 1 else 0.0
-
-    def _choose(self) -> int:
-        counts = self._counts
+        For counts that are kept elsewhere, such as in a database that several processes share.
+        """
         step = sum(counts)
         if self._first is not None:
             if step == 0:
@@ -137,6 +134,10 @@ class Schedule:
             return self._most_urgent(owed)
         return self._drawn(self._permitted(owed), step=step + 1)
 
+    def take(self, impressions: int) -> npt.NDArray[np.int64]:
+        """Serve so many rankings one after the other; their indices."""
+        return np.array([self.next() for _ in range(impressions)], dtype=np.int64)
+
     def _most_urgent(self, owed: Sequence[int]) -> int:
         """Tijdeman's choice, `owed` being (p_i T - x_i) 2^80; ties go by the seeded order."""
         best, best_room = -1, 0
@@ -147,7 +148,7 @@ class Schedule:
             room = _ONE * (double - 1) - due * double
             if best >= 0:
                 mine, least = room * self._shares[best], best_room * share
-                if mine > least or (mine == least and self._order[i] > self._order[best]):
+                if mine > least or (mine == least and _hash(self._seed, i) > _hash(self._seed, best)):
                     continue
             best, best_room = i, room
         # With one ranking nothing has to be due; with more, deviations that sum to 1 have one of 1 / k or more.
@@ -176,15 +177,9 @@ class Schedule:
             ahead = [o + s for o, s in zip(ahead, self._shares, strict=True)]
         return found
 
-    def _drawn(self, among: Sequence[int] | range, *, step: int) -> int:
+    def _drawn(self, among: Sequence[int], *, step: int) -> int:
         """One of these, drawn according to the probabilities; the same for the same seed and step."""
-        total = sum(self._shares[i] for i in among)
-        place = _hash(self._seed, -1 - step) * total >> 64
-        for i in among:
-            place -= self._shares[i]
-            if place < 0:
-                return i
-        return among[-1]
+        return among[plain_draw([self._shares[i] for i in among], self._seed, step)]
 
     def _check_bound(self) -> None:
         shown = sum(self._counts)
@@ -201,6 +196,26 @@ class Schedule:
                 )
 
 
+def count_bound(k: int) -> float:
+    """c = 1 - 1 / (2 k - 2), which no count leaves its share by; nothing to leave with one ranking."""
+    return 1 - 1 / (2 * k - 2) if k > 1 else 0.0
+
+
+def moved_at_most(k: int, *, plain_first: bool) -> float:
+    """Impressions by which rankings with less of something can be short, in all: (k / 2) c, and 1 for a first draw."""
+    return k / 2 * count_bound(k) + (k > 1 and plain_first)
+
+
+def plain_draw(shares: Sequence[int], seed: int, step: int = 0) -> int:
+    """A place drawn according to `shares`, the same for the same seed and step: with step 0 what `plain_first` is."""
+    place = _hash(seed, -1 - step) * sum(shares) >> 64
+    for i, share in enumerate(shares):
+        place -= share
+        if place < 0:
+            return i
+    return len(shares) - 1
+
+
 def shares_of(probabilities: npt.ArrayLike) -> list[int]:
     """Probabilities as whole numbers of 2^-80 that sum to 1 exactly; none that is positive becomes 0.
 
@@ -209,22 +224,27 @@ def shares_of(probabilities: npt.ArrayLike) -> list[int]:
     DataError
         When they are not probabilities.
     """
-    values = np.asarray(probabilities, dtype=np.float64)
-    if values.ndim != 1 or not values.size:
-        raise DataError(f"'probabilities' has shape {values.shape}; give one for each ranking.", column="probabilities")
-    usable = np.isfinite(values) & (values >= 0)
-    if not usable.all():
-        i = int(np.argmin(usable))
+    if isinstance(probabilities, tuple) and probabilities and set(map(type, probabilities)) == {float}:
+        values = list(probabilities)  # a service has no time for arrays
+    else:
+        given = np.asarray(probabilities, dtype=np.float64)
+        if given.ndim != 1 or not given.size:
+            raise DataError(
+                f"'probabilities' has shape {given.shape}; give one for each ranking.", column="probabilities"
+            )
+        values = given.tolist()
+    for i, value in enumerate(values):
+        if not (math.isfinite(value) and value >= 0):
+            raise DataError(
+                f"The probability of ranking {i} is {value}; give numbers from 0 to 1.", column="probabilities"
+            )
+    if abs(sum(values) - 1) > 1e-6:
         raise DataError(
-            f"The probability of ranking {i} is {values[i]}; give numbers from 0 to 1.", column="probabilities"
-        )
-    if abs(values.sum() - 1) > 1e-6:
-        raise DataError(
-            f"The probabilities sum to {values.sum():.9g}; divide them by their sum, so that it is 1.",
+            f"The probabilities sum to {sum(values):.9g}; divide them by their sum, so that it is 1.",
             column="probabilities",
         )
-    shares = [max(int(value * _ONE), 1) if value > 0 else 0 for value in values.tolist()]
-    shares[int(values.argmax())] += _ONE - sum(shares)
+    shares = [max(int(value * _ONE), 1) if value > 0 else 0 for value in values]
+    shares[values.index(max(values))] += _ONE - sum(shares)
     return shares
 
 

@@ -1,0 +1,288 @@
+"""`Reranker`: one list now, ranked within delta, and shown so that what is seen over time keeps to its lottery."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from hashlib import blake2b
+from threading import Lock
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spofr_core.config import checked_seed
+from spofr_core.errors import ConfigError, DataError, SpofrError
+from spofr_core.fairness import Discount, Fairness
+from spofr_core.policy import Schedule, plain_draw, shares_of
+from spofr_core.policy.programme import checked_scores, group_codes
+from spofr_core.serving.counters import Counters, MemoryCounters, Served
+from spofr_core.serving.lottery import (
+    FloatArray,
+    Lottery,
+    OnFailure,
+    PreparedGroups,
+    no_policy,
+    settings_digest,
+    sorted_lottery,
+)
+
+Kept = TypeVar("Kept")
+
+
+class Ranked(NamedTuple):
+    """One impression.
+
+    Attributes
+    ----------
+    ranking : (n,) int
+        Indices of the items as they were given, from the top down.
+    index, probability
+        Which ranking of the lottery it is, and how likely.
+    policy : str
+        Id of the lottery. Other items, groups, scores or settings make another.
+    impressions : int
+        Of this query under this policy, with this one; 1 without a query.
+    delta : float
+        In force; more than was asked for where the list was relaxed.
+    bound : float
+        What counting whole rankings can add to delta after so many impressions: what was shown of this query violates
+        the notion by at most delta + bound. Infinite without a schedule.
+    how : {"fair", "relaxed", "sorted"}
+        Whether delta holds as asked, with the smallest delta that the list can hold, or the list is sorted by score.
+    reason : str
+        Why it is sorted by score; else empty.
+    anew : bool
+        The query was shown before under another policy; its counters began anew.
+    """
+
+    ranking: npt.NDArray[np.int64]
+    index: int  # type: ignore[assignment]  # nobody looks for a value in an impression
+    probability: float
+    policy: str
+    impressions: int
+    delta: float
+    bound: float
+    how: str
+    reason: str = ""
+    anew: bool = False
+
+
+class Reranker:
+    """Ranks one list at a time within the bounds of `fairness`: the optimum of `fair_policy`, many times faster.
+
+    Queries that are named are served by a schedule (see `Schedule`): the first ranking of a query is drawn from its
+    lottery, so that queries seen once are fair together; from the second on each ranking is shown as often as its
+    probability says. May be used by several threads.
+
+    Parameters
+    ----------
+    fairness : Fairness
+    discount : Discount or vector, optional
+        DCG by default.
+    schedule : bool
+        False: every ranking is an independent draw.
+    on_infeasible : {"raise", "relax", "sort"}
+        Where no policy holds delta: raise, use the smallest feasible delta, or sort by score. "sort" also covers
+        groups that the notion knows nothing about, such as one without a merit.
+    seed : int
+        Of ties, first draws and starts.
+    counters : Counters, optional
+        Where counts are kept; in memory by default.
+    keep : int
+        Compositions of groups, and solved lists, that are remembered.
+
+    Examples
+    --------
+    >>> reranker = Reranker(Fairness(delta=0.05))
+    >>> shown = [reranker.rank([0.9, 0.8, 0.4, 0.1], ["a", "a", "b", "b"], query="q") for _ in range(12)]
+    >>> [each.index for each in shown].count(1), shown[-1].impressions, round(shown[-1].bound, 4)
+    (2, 12, 0.0031)
+    """
+
+    def __init__(
+        self,
+        fairness: Fairness,
+        *,
+        discount: Discount | Sequence[float] | None = None,
+        schedule: bool = True,
+        on_infeasible: OnFailure = "raise",
+        seed: int = 0,
+        counters: Counters | None = None,
+        keep: int = 10_000,
+    ) -> None:
+        Fairness.require(fairness)
+        if on_infeasible not in ("raise", "relax", "sort"):
+            raise ConfigError(f"'on_infeasible' must be one of ['raise', 'relax', 'sort'], got {on_infeasible!r}.")
+        self.fairness = fairness
+        self.discount = Discount() if discount is None else Discount.coerce(discount)
+        self.schedule = schedule
+        self._on_infeasible = on_infeasible
+        self._seed = checked_seed(seed)
+        self._counters: Counters = MemoryCounters() if counters is None else counters
+        self._prepared: _Recent[PreparedGroups | SpofrError] = _Recent(keep)
+        self._solved: _Recent[Lottery] = _Recent(keep)
+        self._settings = settings_digest(fairness, self.discount, self._seed)
+        self._draws = np.random.default_rng(self._seed)
+        self._lock = Lock()
+
+    def rank(
+        self, scores: npt.ArrayLike, groups: Sequence[Any], query: Any = None, items: Sequence[Any] | None = None
+    ) -> Ranked:
+        """The ranking to show now.
+
+        Parameters
+        ----------
+        scores : (n,) float
+        groups : (n,) labels
+        query : optional
+            Id; compared as text. Without it the ranking is a plain draw, and nothing is counted.
+        items : (n,) ids, optional
+            With them the order in which the items are given makes no difference to the policy.
+        """
+        values, labels = _checked(scores, groups)
+        order = None
+        if items is not None:
+            names = _checked_items(items, len(values))
+            order = sorted(range(len(names)), key=names.__getitem__)
+            values, labels = values[order], [labels[i] for i in order]
+            names.sort()
+        with self._lock:
+            lottery = self._lottery(values, labels, "\0".join(names).encode() if items is not None else b"")
+        served = self._serve(lottery, query)
+        rankings, probabilities, added = lottery.rankings, lottery.probabilities, lottery.added
+        ranking = rankings[served.place]
+        counted = (self.schedule and query is not None) or len(rankings) == 1
+        return Ranked(
+            ranking.astype(np.int64) if order is None else np.array(order)[ranking],
+            served.place,
+            probabilities[served.place],
+            lottery.policy,
+            served.impressions,
+            lottery.delta,
+            added / served.impressions if counted else math.inf,
+            lottery.how,
+            lottery.reason,
+            served.anew,
+        )
+
+    def _serve(self, lottery: Lottery, query: Any) -> Served:
+        if query is None:
+            return Served(self._draw(lottery), 1, anew=False)
+        name = str(query)
+
+        def choose(counts: Sequence[int]) -> int:
+            if len(counts) == 1:
+                return 0
+            if not self.schedule:
+                return self._draw(lottery)
+            # The same seed for the same query and policy, so that counts are all that has to be kept.
+            own = blake2b(f"{self._seed}\0{name}\0{lottery.policy}".encode(errors="surrogatepass"), digest_size=8)
+            seed = int.from_bytes(own.digest(), "little")
+            if not any(counts):
+                return plain_draw(shares_of(lottery.probabilities), seed)
+            return Schedule(lottery.probabilities, seed=seed, plain_first=True).following(counts)
+
+        return self._counters.serve(name, lottery.policy, len(lottery.rankings), choose)
+
+    def _draw(self, lottery: Lottery) -> int:
+        if len(lottery.probabilities) == 1:
+            return 0
+        with self._lock:
+            place = self._draws.random()
+        for i, probability in enumerate(lottery.probabilities):
+            place -= probability
+            if place < 0:
+                return i
+        return len(lottery.probabilities) - 1
+
+    def _lottery(self, scores: FloatArray, labels: list[str], items: bytes) -> Lottery:
+        names = tuple(sorted(set(labels)))
+        places = {name: code for code, name in enumerate(names)}
+        codes = np.array([places[label] for label in labels], np.int32) if len(names) > 256 else None
+        coded = bytes(map(places.__getitem__, labels)) if codes is None else codes.tobytes()
+        identity = self._settings.copy()
+        named = "\0".join(names).encode(errors="surrogatepass")
+        identity.update(b"%d,%d,%d;" % (len(labels), len(named), len(items)) + scores.tobytes() + coded + named + items)
+        policy: str = identity.hexdigest()
+        known = self._solved.get(policy)
+        if known is not None:
+            return known
+        if codes is None:
+            codes = np.frombuffer(coded, np.uint8)
+            sizes = tuple(map(coded.count, range(len(names))))
+        else:
+            sizes = tuple(np.bincount(codes).tolist())
+        prepared = self._groups(names, sizes)
+        if isinstance(prepared, SpofrError):
+            found = sorted_lottery(policy, checked_scores(scores, np.array([0, len(labels)])), no_policy(prepared))
+        else:
+            found = prepared.solve(policy, scores, codes, self._seed)
+        self._solved.put(policy, found)
+        return found
+
+    def _groups(self, names: tuple[str, ...], sizes: tuple[int, ...]) -> PreparedGroups | SpofrError:
+        """What is known of lists with so many items of these groups; with "sort", why nothing can be."""
+        known = self._prepared.get((names, sizes))
+        if known is None:
+            try:
+                known = PreparedGroups(
+                    names,
+                    sizes,
+                    self.fairness,
+                    discount=self.discount,
+                    on_infeasible="relax" if self._on_infeasible == "relax" else "raise",
+                )
+            except SpofrError as error:
+                if self._on_infeasible != "sort":
+                    raise
+                known = error
+            self._prepared.put((names, sizes), known)
+        return known
+
+
+class _Recent(Generic[Kept]):
+    """The entries that were used last, up to a number of them."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._entries: OrderedDict[Any, Kept] = OrderedDict()
+
+    def get(self, key: Any) -> Kept | None:
+        found = self._entries.get(key)
+        if found is not None:
+            self._entries.move_to_end(key)
+        return found
+
+    def put(self, key: Any, value: Kept) -> None:
+        self._entries[key] = value
+        if len(self._entries) > self._most:
+            self._entries.popitem(last=False)
+
+
+def _checked(scores: npt.ArrayLike, groups: Sequence[Any]) -> tuple[FloatArray, list[str]]:
+    """Scores and the names of the groups, one for each item."""
+    labels = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
+    n = len(labels)
+    if not n:
+        raise DataError("The list has no items; give at least one.", column="groups")
+    values = np.asarray(scores)
+    if values.dtype != np.float64 or values.shape != (n,):  # whoever solves looks at the values
+        values = checked_scores(scores, np.array([0, n]))
+    if set(map(type, labels)) != {str}:
+        codes, names = group_codes(np.asarray(groups))
+        labels = [names[code] for code in codes]
+    return values, labels
+
+
+def _checked_items(items: Sequence[Any], n: int) -> list[str]:
+    names = [str(item) for item in items]
+    if len(names) != n:
+        raise DataError(f"There are {len(names)} item ids for {n} items; give one per item.", column="items")
+    if len(set(names)) < n:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"The item id {twice!r} occurs twice in the list; give each item an id of its own.", column="items"
+        )
+    return names
