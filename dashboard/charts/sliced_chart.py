@@ -17,7 +17,7 @@ MOST_MARKS = 60
 """Windows of time with a mark each; more are a line."""
 LINE, MARK, GAP = 19, 16, 8
 """Pixels of a line of words, of the marks below it, and between two slices."""
-_LETTERS = 30
+_LETTERS, _BESIDE = 30, 36
 
 
 def slice_intervals(entry: Plain) -> Drawing | None:
@@ -45,11 +45,11 @@ def slice_intervals(entry: Plain) -> Drawing | None:
         left=EDGE,
         x={"title": _axis_title(entry, sign), "range": [low, high], "nticks": 6},
         y={"range": [len(rows), 0], "visible": False},
-        shapes=[{**rule(mean), "layer": "below"}],
+        shapes=[_mean_mark(mean, middle, (MARK / 2 + 2) / height) for middle in middles],
         notes=[
             note(
                 mean,
-                f"all queries: {value_text(entry['mean'], entry['unit'])}",
+                f"┆ all queries: {value_text(entry['mean'], entry['unit'])}",
                 xanchor=side((mean - low) / (high - low)),
             ),
             *(_row_note(place, said) for place, said in enumerate(words)),
@@ -60,6 +60,11 @@ def slice_intervals(entry: Plain) -> Drawing | None:
 def drawn_slices(entry: Plain) -> list[Plain]:
     """The slices that the chart shows."""
     return [row for row in entry["slices"] if row["ci"] is not None][:MOST_SLICES]
+
+
+def _mean_mark(mean: float, at: float, half: float) -> dict[str, Any]:
+    """The mean of all queries across one row: a line through the whole plot would cross the words."""
+    return {**rule(mean, width=2), "yref": "y", "y0": at - half, "y1": at + half, "layer": "below"}
 
 
 def _whisker(row: Plain, at: float, factor: float, unit: str) -> Trace:
@@ -109,7 +114,7 @@ def time_course(time: Plain, entry: Plain) -> Drawing | None:
         height=300,
         left=48,
         x={"type": "date", "nticks": 6, "tickangle": 0},
-        y={"title": _axis_title(entry, sign), "nticks": 5, "showgrid": True},
+        y={**_vertical(entry, sign), "nticks": 5, "showgrid": True},
     )
 
 
@@ -146,6 +151,12 @@ def _band(run: Sequence[Plain], factor: float) -> Trace:
         "hoverinfo": "skip",
         **look,
     }
+
+
+def _vertical(entry: Plain, sign: str) -> dict[str, Any]:
+    """A title beside the chart where there is room for it; the words above it say the same."""
+    title = _axis_title(entry, sign)
+    return {"title": title} if len(title) <= _BESIDE else {"ticksuffix": sign}
 
 
 def _axis_title(entry: Plain, sign: str) -> str:

@@ -10,14 +10,23 @@ import streamlit as st
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices
 from dashboard.session.commands import command_lines, python_lines
-from dashboard.session.findings.report_parts import with_parts
+from dashboard.session.findings.report_parts import ReportParts, with_parts
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
-from dashboard.views.sections.selection_section import selection_section
+from dashboard.views.sections.selection_section import selected_words, selection_section
 from dashboard.widgets.elements import csv_bytes, explain_errors
 from spofr_core.evaluation import AuditResult
-from spofr_core.reporting import Provenance, audit_html, limits_of, plain_summary, report_name, verdict
+from spofr_core.reporting import (
+    Provenance,
+    audit_html,
+    by_text,
+    limits_of,
+    listed,
+    plain_summary,
+    report_name,
+    verdict,
+)
 
 LONGEST_NOTES = 600
 """Letters of the notes: they stand on the first page of the report, which has to fit one sheet."""
@@ -45,6 +54,7 @@ def page() -> None:
         notes=notes,
     )
     _downloads(result, lambda: with_parts(source, result, parts), given, after)
+    _told_parts(source, parts)
     st.header("In plain words", anchor=False)
     told = plain_summary(result.summary, after["repaired"].summary if after else None)
     st.markdown("\n".join(f"- {markdown(sentence)}" for sentence in told))
@@ -57,6 +67,15 @@ def page() -> None:
     st.header("What it does not show", anchor=False)
     st.markdown("\n".join(f"- {markdown(line)}" for line in limits_of(result.summary)))
     st.caption(f"Fingerprint of the data: sha256 {source.data.fingerprint}")
+
+
+def _told_parts(source: Loaded, parts: ReportParts) -> None:
+    """What report and summary hold besides the audit."""
+    held = [f"slices by {by_text(source.by)}"] if source.by else []
+    held += ["the course over time"] if source.data.times is not None else []
+    held += [f"selection rates ({selected_words(parts)})"] if parts.selected else []
+    if held:
+        st.caption(f"With {markdown(listed(held), 1000)}.")
 
 
 def _signed(fingerprint: str) -> tuple[str, str]:

@@ -37,7 +37,7 @@ TARGET_WORDS = {
     "uniform": "equal shares",
     "relevant": "their share of the list's relevance",
 }
-_CHOSEN = "audit-measures-kept"
+_CHOSEN, _FIRST = "audit-measures-kept", "audit-measures-first"
 
 
 def measures_section(source: Loaded, result: AuditResult) -> Measured | None:
@@ -72,7 +72,9 @@ def measures_table(entries: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _by_name(source: Loaded, result: AuditResult) -> Measured | None:
-    names = measure_picker("audit-measures", source.data, usual=st.session_state.get(_CHOSEN, USUAL))
+    if "audit-measures" not in st.session_state:  # what was chosen before the page was left is chosen again
+        st.session_state[_FIRST] = st.session_state.get(_CHOSEN, USUAL)
+    names = measure_picker("audit-measures", source.data, usual=st.session_state[_FIRST])
     st.session_state[_CHOSEN] = names
     protected, target = _about_whom(source)
     if not names:

@@ -35,8 +35,7 @@ WAYS: dict[Selected, str] = {
 def selection_section(source: Loaded, result: AuditResult) -> ReportParts:
     """The choice, and under it the tables; what it returns is what the report holds."""
     parts = report_parts()
-    title = f"What the law asks: selection rates{_said(parts)}"
-    section = st.expander(title, key="selection-open", on_change="rerun", icon=":material/gavel:")
+    section = st.expander("What the law asks: selection rates", key="selection-open", on_change="rerun")
     if section.open:
         with section:
             st.caption("Who counts as selected? The report then has an appendix under the names of the rules that ask.")
@@ -55,14 +54,14 @@ def selection_section(source: Loaded, result: AuditResult) -> ReportParts:
     return parts
 
 
-def _said(parts: ReportParts) -> str:
-    """What is chosen, for who does not open the section."""
+def selected_words(parts: ReportParts) -> str:
+    """Who counts as selected, in a few words; empty where nobody is asked about."""
     words = {
         "top": f"the first {parts.top:,} of each list",
         "score": f"a score of {number(parts.least)} or more",
-        "median": "above the median score",
+        "median": "a score above the median",
     }
-    return f" ({words[parts.selected]})" if parts.selected else ""
+    return words.get(parts.selected, "")
 
 
 def _way(source: Loaded) -> None:
@@ -70,11 +69,10 @@ def _way(source: Loaded) -> None:
     offered = [way for way in WAYS if way in ("", "top") or source.data.score is not None]
     follow("selection-way", current.selected, of=tuple(offered))
     left, right = st.columns([3, 2], vertical_alignment="bottom")
-    left.segmented_control(
+    left.selectbox(
         "Selected are",
         offered,
         format_func=WAYS.__getitem__,
-        required=True,
         key="selection-way",
         on_change=lambda: _take_way(source, st.session_state["selection-way"]),
     )

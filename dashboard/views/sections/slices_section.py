@@ -82,11 +82,13 @@ def slices_section(source: Loaded, values: Sequence[Sliceable], key: str) -> Non
     parts = [*(["By slice"] if source.by else []), *(["over time"] if timed else [])]
     title = " and ".join(parts)
     st.header(title[:1].upper() + title[1:], anchor=False)
-    told = _told(source, values[0], timed=timed)
-    st.markdown("\n".join(f"- {markdown(sentence, 1000)}" for sentence in told))
+    told = st.container()
     # What nobody asked for would be drawn again at every move of delta.
-    if st.toggle("Look closer", key=f"{key}-closer"):
+    if st.toggle("Look closer: every slice, other measures, other windows", key=f"{key}-closer"):
         _closer(source, values, key, timed=timed)
+    else:
+        sentences = _told(source, values[0], timed=timed)
+        told.markdown("\n".join(f"- {markdown(sentence, 1000)}" for sentence in sentences))
 
 
 def _told(source: Loaded, values: Sliceable, *, timed: bool) -> list[str]:
@@ -135,10 +137,12 @@ def _closer(source: Loaded, values: Sequence[Sliceable], key: str, *, timed: boo
     left, right = st.columns(2, gap="large") if by and timed else (st.container(), st.container())
     if by:
         with left:
-            explain_errors(lambda: _slices(source, chosen, by, key))()
+            explain_errors(lambda: _slices(chosen, by, key))()
     if timed:
         with right:
             explain_errors(lambda: _course(chosen, key))()
+    if by:
+        _offered(source, chosen, by, key)
 
 
 def _sliced_by(source: Loaded, key: str) -> tuple[str, ...]:
@@ -178,11 +182,11 @@ def _window_box(key: str) -> None:
         )
 
 
-def _slices(source: Loaded, values: Sliceable, by: tuple[str, ...], key: str) -> None:
+def _slices(values: Sliceable, by: tuple[str, ...], key: str) -> None:
     slicing = slicing_of(values, by)
     entry = slicing["measures"][0]
     headline, *more = slice_sentences(slicing, entry)
-    st.markdown(f"**{markdown(headline, 1000)}** {markdown(' '.join(more), 1000)}")
+    st.markdown(markdown(" ".join([headline, *more]), 2000), help=markdown(slice_basis(slicing), 1000))
     figure = slice_intervals(entry)
     title = f"{name_text(entry['label'])} by {by_text(by)}"
     if figure is None:
@@ -196,13 +200,16 @@ def _slices(source: Loaded, values: Sliceable, by: tuple[str, ...], key: str) ->
             table=lambda: _frame(slice_head(slicing, entry), slice_cells(entry)),
             headed=False,
             name=f"{key}-slices",
-            note=f"Filled: differs from the rest.{cut} {slice_basis(slicing)}",
+            note=f"Filled: differs from the rest. The most evidence first; the intervals hold for all at once.{cut}",
         )
-    _offered(source, entry, key)
 
 
-def _offered(source: Loaded, entry: Plain, key: str) -> None:
+def _offered(source: Loaded, values: Sliceable, by: tuple[str, ...], key: str) -> None:
     """Slices to look at: every page is about the chosen one then."""
+    try:
+        entry = slicing_of(values, by)["measures"][0]
+    except SpofrError:  # which is told where the slices would stand
+        return
     rows = entry["slices"][:OFFERED]
     st.caption("Choose a slice, and every page is about it until you leave it in the sidebar.")
     chosen = chosen_row([_row(row, entry["unit"]) for row in rows], f"{key}-rows")
@@ -222,7 +229,7 @@ def _course(values: Sliceable, key: str) -> None:
     time = course_of(values, window())
     entry = time["measures"][0]
     headline, *more = time_sentences(time, entry)
-    st.markdown(f"**{markdown(headline, 1000)}** {markdown(' '.join(more), 1000)}")
+    st.markdown(markdown(" ".join([headline, *more]), 2000))
     figure = time_course(time, entry)
     if figure is None:
         return

@@ -17,7 +17,7 @@ def about_queries(preview: TablePreview, mapping: Mapping, known: dict[str, str]
 
     None of them is chosen by itself: a column that turns out to be something else would make the file unreadable.
     """
-    roles = {mapping.query, mapping.item, mapping.ranked_by, *known.values()}
+    roles = {mapping.query, mapping.item, mapping.ranked_by, mapping.relevance, *mapping.group, *known.values()}
     names = [str(name) for name in preview.head.columns if str(name) not in {*roles, *preview.features}]
     if not names:
         return mapping
