@@ -59,6 +59,8 @@ def page() -> None:
     fairness = fairness_of(choices(), source.data)
     # The sort by score is what a policy is held against, also where a model with policies of its own is looked at.
     result = audited(replace(source, model=None), fairness)
+    if source.slice:
+        st.caption(f"{markdown(source.title)} · {counted(len(source.data), 'query', 'queries')}")
     place = _picked(source, result)
     if not solver_ready():
         return

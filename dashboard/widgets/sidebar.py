@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
 from dashboard.session.remembered import fairness_of, measured
-from dashboard.session.sources import MODEL, Loaded
+from dashboard.session.sources import MODEL, Loaded, loaded_data
 from dashboard.widgets.slicing.slice_chooser import chosen_slice, slice_chooser
 from spofr_core.evaluation import carried_delta
 from spofr_core.fairness import NOTIONS, Unit
@@ -57,7 +57,7 @@ def sidebar(loaded: Loaded) -> None:
 
 def _source(loaded: Loaded) -> None:
     if loaded.key != MODEL:
-        st.caption(f"Data: {markdown(loaded.title)}")
+        st.caption(f"Data: {markdown((loaded_data() if loaded.slice else loaded).title)}")
         return
     st.caption(markdown(loaded.title))
     guaranteed = loaded.model is not None and loaded.model.guaranteed
