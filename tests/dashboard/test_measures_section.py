@@ -93,7 +93,7 @@ def test_ties_one_group_lists_and_odd_names_are_told():
     source = kept(press(uploaded("ties.csv", text)))
     app = shown("audit", data="upload", state={"uploaded": source, "measures-by-name": True}, **SHARE)
     said = " ".join(plain(each.value) for each in app.markdown)
-    assert "has no value in 12 of 36 queries: only one group in the list" in said
+    assert "have no value in 12 of 36 queries: only one group in the list" in said
     assert "drawn orders of ties add a standard error" in said
     assert app.selectbox(key="measures-protected").value == "=1+1"
     assert "relevant" not in app.selectbox(key="measures-target").options

@@ -36,8 +36,11 @@ def test_a_row_of_the_table_says_mean_interval_n_and_which_way_is_better(summary
     assert skew[4] == "closer to 0"
 
 
-def test_what_has_no_value_is_told_with_its_reason(summary):
-    assert "Exposure ratio has no value in 1 of 3 queries: only one group in the list." in measured_notes(summary)
+def test_what_has_no_value_is_told_with_its_reason_once_for_all_that_it_concerns(summary):
+    told = "Exposure ratio, Skew@1 and Impact ratio@2 have no value in 1 of 3 queries: only one group in the list."
+    assert told in measured_notes(summary)
+    alone = {**summary, "measures": {"exposure_ratio": summary["measures"]["exposure_ratio"]}}
+    assert measured_notes(alone) == ["Exposure ratio has no value in 1 of 3 queries: only one group in the list."]
 
 
 def test_the_data_as_a_whole_and_four_fifths_are_told_in_words(summary):

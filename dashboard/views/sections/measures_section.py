@@ -76,7 +76,7 @@ def _by_name(source: Loaded, result: AuditResult) -> Measured | None:
         st.session_state[_FIRST] = st.session_state.get(_CHOSEN, USUAL)
     names = measure_picker("audit-measures", source.data, usual=st.session_state[_FIRST])
     st.session_state[_CHOSEN] = names
-    protected, target = _about_whom(source)
+    protected, target = _about_whom(source, result)
     if not names:
         return None
     try:
@@ -88,7 +88,8 @@ def _by_name(source: Loaded, result: AuditResult) -> Measured | None:
         pd.DataFrame(measured_cells(found.summary), columns=list(MEASURED_HEAD)),
         "Measures by their names: mean, interval, queries and which way is better",
     )
-    notes = [*measured_notes(found.summary), *(note for note in found.notes if note not in source.data.notes)]
+    of_measures = [note for note in found.notes if note not in source.data.notes]
+    notes = [*measured_notes(found.summary), *(note.partition(" leave_out_groups")[0] for note in of_measures)]
     if notes:
         st.markdown("\n".join(f"- {markdown(note, 1000)}" for note in notes))
     formulas = st.expander("Formulas and sources", key="measures-formulas", on_change="rerun")
@@ -102,11 +103,12 @@ def _by_name(source: Loaded, result: AuditResult) -> Measured | None:
     return found
 
 
-def _about_whom(source: Loaded) -> tuple[str, str]:
+def _about_whom(source: Loaded, result: AuditResult) -> tuple[str, str]:
     """The group that measures of one group are about, and what shares of groups are compared with."""
-    data = source.data
+    data, groups = source.data, result.summary["groups"]
     sizes = {name: size for name, size in data.group_sizes.items() if size}
-    fewest = min(sizes, key=sizes.__getitem__)
+    large = [name for name in sizes if not groups[name]["small"]]
+    fewest = min(large or sizes, key=sizes.__getitem__)
     left, right = st.columns(2)
     current = st.session_state.get("measures-protected")
     follow("measures-protected", current if current in sizes else fewest, of=tuple(sizes))
@@ -115,7 +117,8 @@ def _about_whom(source: Loaded) -> tuple[str, str]:
         list(sizes),
         format_func=lambda name: name_text(name, 60),
         key="measures-protected",
-        help="Skew, rND, FA*IR, DTR and DIR look at one group. At first it is the one with the fewest items.",
+        help="Skew, rND, FA*IR, DTR and DIR look at one group. At first it is the smallest "
+        "one that is large enough to speak of.",
     )
     offered = [target for target in TARGETS if target != "relevant" or data.relevance is not None]
     current = st.session_state.get("measures-target")

@@ -47,6 +47,7 @@ WINDOWS = {
     "day": "a day",
     "week": "a week",
     "month": "a month",
+    "year": "a year",
     "parts": "equal parts",
 }
 _PARTS = 4

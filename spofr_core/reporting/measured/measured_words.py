@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spofr_core.reporting.words import counted, interval, name_text, number, within_a_sentence
+from spofr_core.reporting.words import counted, interval, listed, name_text, number, within_a_sentence
 
 Plain = Mapping[str, Any]
 
@@ -34,16 +34,22 @@ def measured_cells(summary: Plain) -> list[tuple[str, ...]]:
 
 def measured_notes(summary: Plain) -> list[str]:
     """What stands beneath the table: the data as a whole, what a rule flags, drawn ties, and what has no value."""
-    return [
-        note
-        for entry in summary["measures"].values()
-        for note in (*_whole(entry), *_flagged(entry), *_drawn(entry), *_undefined(entry, summary["queries"]))
-    ]
+    entries = summary["measures"].values()
+    said = [note for entry in entries for note in (*_whole(entry), *_flagged(entry), *_drawn(entry))]
+    return [*said, *undefined_notes(summary)]
 
 
 def undefined_notes(summary: Plain) -> list[str]:
-    """In how many queries which measure has no value, and why."""
-    return [note for entry in summary["measures"].values() for note in _undefined(entry, summary["queries"])]
+    """In how many queries which measures have no value, and why: once for all that a reason concerns."""
+    concerned: dict[tuple[str, int], list[str]] = {}
+    for entry in summary["measures"].values():
+        for reason, queries in entry["undefined"].items():
+            concerned.setdefault((reason, queries), []).append(name_text(entry["label"]))
+    return [
+        f"{listed(labels)} {'has' if len(labels) == 1 else 'have'} no value in {queries:,} of "
+        f"{_queries(summary['queries'])}: {within_a_sentence(reason)}."
+        for (reason, queries), labels in concerned.items()
+    ]
 
 
 def formula_texts(summary: Plain) -> list[tuple[str, str, str, str]]:
@@ -76,13 +82,6 @@ def _drawn(entry: Plain) -> list[str]:
         return []
     error = number(entry["sampling_error"], 2)
     return [f"{name_text(entry['label'])}: drawn orders of ties add a standard error of {error} to the mean."]
-
-
-def _undefined(entry: Plain, total: int) -> list[str]:
-    return [
-        f"{name_text(entry['label'])} has no value in {queries:,} of {_queries(total)}: {within_a_sentence(reason)}."
-        for reason, queries in entry["undefined"].items()
-    ]
 
 
 def _queries(count: int) -> str:
