@@ -26,38 +26,58 @@ class Served(NamedTuple):
     anew: bool
 
 
+Choose = Callable[[Sequence[int]], int]
+"""Which ranking comes after these counts."""
+Record = Callable[[Served], str | None]
+"""What is to be written into the log about an impression; None for nothing."""
+
+
 class Counters(Protocol):
     """Counts of every (query, policy), each impression counted once whoever asks for it at the same time."""
 
-    def serve(self, query: str, policy: str, rankings: int, choose: Callable[[Sequence[int]], int]) -> Served:
-        """Let `choose` say which ranking comes after the counts until now, and count it."""
+    def serve(self, query: str, policy: str, rankings: int, choose: Choose, record: Record | None = None) -> Served:
+        """Let `choose` say which ranking comes after the counts until now, count it, and keep what `record` says.
+
+        An impression is counted and recorded, or neither.
+        """
         ...
 
 
 class MemoryCounters:
-    """Counters of one process, gone with it.
+    """Counters of one process, gone with it; they keep no records.
 
     Parameters
     ----------
     most : int
-        Queries that are remembered; the one that was not asked for the longest is forgotten first, and starts anew.
+        Policies of queries that are remembered; the one that was not asked for the longest is forgotten first, and
+        starts anew.
     """
 
     def __init__(self, *, most: int = 100_000) -> None:
         self._most = most
         self._lock = Lock()
-        self._counts: OrderedDict[str, tuple[str, list[int]]] = OrderedDict()
+        self._counts: OrderedDict[tuple[str, str], list[int]] = OrderedDict()
+        self._policies: dict[str, int] = {}
 
-    def serve(self, query: str, policy: str, rankings: int, choose: Callable[[Sequence[int]], int]) -> Served:
+    def serve(self, query: str, policy: str, rankings: int, choose: Choose, record: Record | None = None) -> Served:
         """Let `choose` say which ranking comes after the counts until now, and count it."""
+        key = (query, policy)
         with self._lock:
-            before, counts = self._counts.get(query, (None, []))
-            if before != policy:
-                counts = [0] * rankings
-                self._counts[query] = (policy, counts)
+            counts = self._counts.get(key)
+            anew = counts is None and query in self._policies
+            if counts is None:
+                counts = self._counts[key] = [0] * rankings
+                self._policies[query] = self._policies.get(query, 0) + 1
+            else:
+                self._counts.move_to_end(key)
             place = choose(counts)
             counts[place] += 1
-            self._counts.move_to_end(query)
             if len(self._counts) > self._most:
-                self._counts.popitem(last=False)
-            return Served(place, sum(counts), before is not None and before != policy)
+                self._forget()
+            return Served(place, sum(counts), anew)
+
+    def _forget(self) -> None:
+        (query, _), _ = self._counts.popitem(last=False)
+        self._policies[query] -= 1
+        if not self._policies[query]:
+            del self._policies[query]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -17,7 +17,7 @@ from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Schedule, plain_draw, shares_of
 from spofr_core.policy.programme import checked_scores, group_codes
-from spofr_core.serving.counters import Counters, MemoryCounters, Served
+from spofr_core.serving.counters import Counters, MemoryCounters, Record, Served
 from spofr_core.serving.lottery import (
     FloatArray,
     Lottery,
@@ -48,7 +48,7 @@ class Ranked(NamedTuple):
         In force; more than was asked for where the list was relaxed.
     bound : float
         What counting whole rankings can add to delta after so many impressions: what was shown of this query violates
-        the notion by at most delta + bound. Infinite without a schedule.
+        the notion by at most delta + bound. Infinite without a schedule, and for a list sorted by score.
     how : {"fair", "relaxed", "sorted"}
         Whether delta holds as asked, with the smallest delta that the list can hold, or the list is sorted by score.
     reason : str
@@ -141,8 +141,19 @@ class Reranker:
         items : (n,) ids, optional
             With them the order in which the items are given makes no difference to the policy.
         """
+        return self.rank_and_record(scores, groups, query, items, None)
+
+    def rank_and_record(
+        self,
+        scores: npt.ArrayLike,
+        groups: Sequence[Any],
+        query: Any,
+        items: Sequence[Any] | None,
+        record: Callable[[Ranked], str] | None,
+    ) -> Ranked:
+        """As `rank`; what `record` makes of the impression is kept by the counters in the moment they count it."""
         values, labels = _checked(scores, groups)
-        order = None
+        order: list[int] | None = None
         if items is not None:
             names = _checked_items(items, len(values))
             order = sorted(range(len(names)), key=names.__getitem__)
@@ -150,41 +161,50 @@ class Reranker:
             names.sort()
         with self._lock:
             lottery = self._lottery(values, labels, "\0".join(names).encode() if items is not None else b"")
-        served = self._serve(lottery, query)
-        rankings, probabilities, added = lottery.rankings, lottery.probabilities, lottery.added
-        ranking = rankings[served.place]
-        counted = (self.schedule and query is not None) or len(rankings) == 1
+        if query is None:
+            served = Served(self._draw(lottery), 1, anew=False)
+            return self._ranked(lottery, order, served, counted=len(lottery.rankings) == 1)
+        note: Record | None = None
+        if record is not None:
+            made = record  # as of here; a closure over `record` could be None again
+
+            def note(served: Served) -> str:
+                return made(self._ranked(lottery, order, served, counted=self.schedule))
+
+        name = str(query)
+        served = self._counters.serve(
+            name, lottery.policy, len(lottery.rankings), lambda counts: self._following(lottery, name, counts), note
+        )
+        return self._ranked(lottery, order, served, counted=self.schedule)
+
+    def _ranked(self, lottery: Lottery, order: list[int] | None, served: Served, *, counted: bool = True) -> Ranked:
+        place, impressions, anew = served
+        ranking = lottery.rankings[place]
         return Ranked(
             ranking.astype(np.int64) if order is None else np.array(order)[ranking],
-            served.place,
-            probabilities[served.place],
+            place,
+            lottery.probabilities[place],
             lottery.policy,
-            served.impressions,
+            impressions,
             lottery.delta,
-            added / served.impressions if counted else math.inf,
+            lottery.added / impressions if counted and lottery.how != "sorted" else math.inf,
             lottery.how,
             lottery.reason,
-            served.anew,
+            anew,
         )
 
-    def _serve(self, lottery: Lottery, query: Any) -> Served:
-        if query is None:
-            return Served(self._draw(lottery), 1, anew=False)
-        name = str(query)
-
-        def choose(counts: Sequence[int]) -> int:
-            if len(counts) == 1:
-                return 0
-            if not self.schedule:
-                return self._draw(lottery)
-            # The same seed for the same query and policy, so that counts are all that has to be kept.
-            own = blake2b(f"{self._seed}\0{name}\0{lottery.policy}".encode(errors="surrogatepass"), digest_size=8)
-            seed = int.from_bytes(own.digest(), "little")
-            if not any(counts):
-                return plain_draw(shares_of(lottery.probabilities), seed)
-            return Schedule(lottery.probabilities, seed=seed, plain_first=True).following(counts)
-
-        return self._counters.serve(name, lottery.policy, len(lottery.rankings), choose)
+    def _following(self, lottery: Lottery, query: str, counts: Sequence[int]) -> int:
+        """The ranking of a query that comes after these counts."""
+        if len(counts) == 1:
+            return 0
+        if not self.schedule:
+            return self._draw(lottery)
+        # The same seed for the same query and policy, so that counts are all that has to be kept.
+        own = blake2b(f"{self._seed}\0{query}\0{lottery.policy}".encode(errors="surrogatepass"), digest_size=8)
+        seed = int.from_bytes(own.digest(), "little")
+        if not any(counts):
+            return plain_draw(shares_of(lottery.probabilities), seed)
+        return Schedule(lottery.probabilities, seed=seed, plain_first=True).following(counts)
 
     def _draw(self, lottery: Lottery) -> int:
         if len(lottery.probabilities) == 1:

@@ -36,6 +36,7 @@ COMMANDS: Registry[Command] = Registry(
         "repair": "spofr_core.cli.commands.repair_command",
         "compare": "spofr_core.cli.commands.compare_command",
         "verify": "spofr_core.cli.commands.verify_command",
+        "serve": "spofr_core.cli.commands.serve_command",
         "train": "spofr_core.cli.commands.train_command",
         "sweep": "spofr_core.cli.commands.sweep_command",
         "runs": "spofr_core.cli.commands.runs_command",

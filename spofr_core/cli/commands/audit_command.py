@@ -15,8 +15,10 @@ from spofr_core.cli.options import DataOptions, FairnessOptions, MeasureOption, 
 from spofr_core.cli.selection_options import SelectionOptions, print_selection
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
+from spofr_core.cli.shown_options import ShownOptions
 from spofr_core.cli.slice_options import SliceOptions, print_slices
 from spofr_core.data import RankingDataset
+from spofr_core.errors import ConfigError
 from spofr_core.files import write_whole
 
 if TYPE_CHECKING:
@@ -24,12 +26,13 @@ if TYPE_CHECKING:
     from spofr_core.reporting import Provenance
 
 
-@with_options(source=DataOptions, ask=FairnessOptions, select=SelectionOptions, cut=SliceOptions)
+@with_options(source=DataOptions, ask=FairnessOptions, select=SelectionOptions, cut=SliceOptions, log=ShownOptions)
 def audit_command(
     source: DataOptions,
     ask: FairnessOptions,
     select: SelectionOptions,
     cut: SliceOptions,
+    log: ShownOptions,
     json_: JsonOption = None,
     html: Annotated[
         Path | None,
@@ -54,6 +57,13 @@ def audit_command(
     from spofr_core.evaluation import SmallGroups, audit, audit_folder
     from spofr_core.reporting import Provenance, caveats, verdict, verdict_details
 
+    if log.shown:
+        if html is not None or model is not None:
+            raise ConfigError("--shown takes neither --html nor --model; --json and --csv write what was found.")
+        ok = log.audit(source, ask, seed=seed, json_=json_, csv=csv).ok
+        if fail_on_violation and not ok:
+            raise typer.Exit(1)
+        return
     small = SmallGroups(items=small_items, lists=small_lists)
     how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": small, "measures": measures or ()}
     data = None

@@ -1,0 +1,175 @@
+"""Counters in a file that several processes share, and the impressions that are not in the log yet.
+
+SQLite in WAL mode. An impression is one transaction: the count goes up and the record of the impression is kept, or
+neither; what was answered was committed before, so that a process that is killed loses nothing. (A machine that loses
+its power may lose the last moments.)
+
+Records leave the file in *parts* for `impression_log`: a part is first claimed (a range of records), then written
+elsewhere under a name that follows from the range, then struck from the file. Whoever dies on the way leaves a claim,
+and the next one who looks writes the same part again: no record is lost, none is written twice.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from spofr_core.errors import ConfigError
+from spofr_core.serving.counters import Choose, Record, Served
+
+WAIT = 30.0
+"""Seconds to wait for another process that is writing."""
+ABANDONED = 60.0
+"""Seconds after which a claim is taken for that of a process that has died."""
+_TABLES = """
+CREATE TABLE IF NOT EXISTS counters (
+    query TEXT NOT NULL, policy TEXT NOT NULL, counts TEXT NOT NULL, impressions INTEGER NOT NULL, shown REAL NOT NULL,
+    PRIMARY KEY (query, policy)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY AUTOINCREMENT, record TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS parts (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, claimed REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+class Part(NamedTuple):
+    """Records that somebody has claimed: their numbers from first to last, and what they say."""
+
+    first: int
+    last: int
+    records: list[tuple[int, str]]
+
+
+class CounterStore:
+    """`Counters` in a SQLite file; see the module. For any number of processes and threads.
+
+    Parameters
+    ----------
+    path : str or Path
+        Made where it is not there.
+    keep_days : float
+        Counters of policies that were not shown for so long are forgotten when the store is opened.
+
+    Raises
+    ------
+    ConfigError
+        When the file is no such store.
+    """
+
+    def __init__(self, path: str | Path, *, keep_days: float = 30.0) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        try:
+            self._connection = sqlite3.connect(
+                self.path, timeout=WAIT, isolation_level=None, check_same_thread=False, cached_statements=64
+            )
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            with self._transaction() as db:
+                for statement in _TABLES.split(";"):
+                    db.execute(statement)
+                db.execute("INSERT OR IGNORE INTO settings VALUES ('seed', ?)", (str(secrets.randbits(63)),))
+                db.execute("DELETE FROM counters WHERE shown < ?", (time.time() - 86_400 * keep_days,))
+        except sqlite3.DatabaseError as error:
+            raise ConfigError(
+                f"The counters cannot be kept in {str(self.path)!r} ({error}); name another file."
+            ) from error
+
+    @property
+    def seed(self) -> int:
+        """A secret of this store, drawn when it was made: what is shown next cannot be guessed without it."""
+        with self._lock:
+            row = self._connection.execute("SELECT value FROM settings WHERE name = 'seed'").fetchone()
+        return int(row[0])
+
+    def serve(self, query: str, policy: str, rankings: int, choose: Choose, record: Record | None = None) -> Served:
+        """Let `choose` say which ranking comes after the counts until now; count and record it in one transaction."""
+        with self._transaction() as db:
+            row = db.execute("SELECT counts FROM counters WHERE query = ? AND policy = ?", (query, policy)).fetchone()
+            anew = False
+            counts = [0] * rankings
+            if row is not None:
+                counts = json.loads(row[0])
+            else:
+                anew = db.execute("SELECT 1 FROM counters WHERE query = ? LIMIT 1", (query,)).fetchone() is not None
+            place = choose(counts)
+            counts[place] += 1
+            served = Served(place, sum(counts), anew)
+            db.execute(
+                "INSERT OR REPLACE INTO counters VALUES (?, ?, ?, ?, ?)",
+                (query, policy, json.dumps(counts), served.impressions, time.time()),
+            )
+            told = record(served) if record is not None else None
+            if told is not None:
+                db.execute("INSERT INTO records (record) VALUES (?)", (told,))
+        return served
+
+    def keep(self, record: str) -> None:
+        """Keep the record of an impression that nobody counts."""
+        with self._transaction() as db:
+            db.execute("INSERT INTO records (record) VALUES (?)", (record,))
+
+    def counters(self) -> dict[tuple[str, str], list[int]]:
+        """Counts of every (query, policy)."""
+        with self._lock:
+            rows = self._connection.execute("SELECT query, policy, counts FROM counters").fetchall()
+        return {(query, policy): json.loads(counts) for query, policy, counts in rows}
+
+    def waiting(self) -> int:
+        """Records that are in no finished part."""
+        with self._lock:
+            return int(self._connection.execute("SELECT COUNT(*) FROM records").fetchone()[0])
+
+    def claim(self, *, most: int, abandoned: float = ABANDONED) -> Part | None:
+        """The oldest records that nobody is writing, up to a number; also those of whoever died while writing."""
+        now = time.time()
+        with self._transaction() as db:
+            left = db.execute(
+                "SELECT first, last FROM parts WHERE claimed < ? ORDER BY first LIMIT 1", (now - abandoned,)
+            ).fetchone()
+            if left is None:
+                taken = db.execute("SELECT MAX(last) FROM parts").fetchone()[0] or 0
+                first, last = db.execute(
+                    "SELECT MIN(id), MAX(id) FROM (SELECT id FROM records WHERE id > ? ORDER BY id LIMIT ?)",
+                    (taken, most),
+                ).fetchone()
+                if first is None:
+                    return None
+            else:
+                first, last = left
+            db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?)", (first, last, now))
+            found = db.execute(
+                "SELECT id, record FROM records WHERE id BETWEEN ? AND ? ORDER BY id", (first, last)
+            ).fetchall()
+        return Part(first, last, found)
+
+    def strike(self, part: Part) -> None:
+        """Forget the records of a part that has been written."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM records WHERE id BETWEEN ? AND ?", (part.first, part.last))
+            db.execute("DELETE FROM parts WHERE first = ?", (part.first,))
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing; others wait."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")

@@ -1,0 +1,70 @@
+"""What a request may say, and what is said of one that cannot be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+Name = Annotated[str, Field(min_length=1, max_length=512)]
+
+
+class RankItem(BaseModel):
+    """One item of the list."""
+
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
+
+    id: Name
+    group: Name
+    score: Annotated[float, Field(strict=True, ge=-1e300, le=1e300)]
+
+
+class RankRequest(BaseModel):
+    """A list to rank now."""
+
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
+
+    query: Annotated[
+        Name | None, Field(description="Impressions of the same query are scheduled; without it, a draw.")
+    ] = None
+    items: Annotated[list[RankItem], Field(min_length=1)]
+    delta: Annotated[
+        float | None, Field(strict=True, ge=0, description="In the unit of the service; its own by default.")
+    ] = None
+
+
+_REMEDIES = {
+    "missing": "it is missing; add it",
+    "extra_forbidden": "nobody knows this field; leave it out",
+    "float_type": "give a number",
+    "string_type": "give a text",
+    "string_too_short": "give at least one letter",
+    "string_too_long": "give at most 512 letters",
+    "too_short": "give at least one item",
+    "finite_number": "give a finite number",
+    "greater_than_equal": "give a larger number: it must be at least {ge:g}",
+    "less_than_equal": "give a smaller number: it must be at most {le:g}",
+    "json_invalid": "the body is no JSON: {error}",
+    "model_type": "give an object",
+    "list_type": "give a list",
+}
+
+
+def complaints(error: ValidationError) -> list[dict[str, Any]]:
+    """The field, what was seen and the remedy, for the first ten things that are wrong."""
+    return [_complaint(entry) for entry in error.errors(include_url=False)[:10]]
+
+
+def _complaint(entry: Mapping[str, Any]) -> dict[str, Any]:
+    field = ".".join(str(part) for part in entry["loc"]) or "body"
+    remedy = _REMEDIES.get(entry["type"], entry["msg"]).format(
+        **{"ge": 0, "le": 0, "error": "", **entry.get("ctx", {})}
+    )
+    seen = "" if entry["type"] in ("missing", "json_invalid", "extra_forbidden") else f" is {_short(entry['input'])}"
+    return {"field": field, "message": f"'{field}'{seen}; {remedy}." if seen else f"'{field}': {remedy}."}
+
+
+def _short(value: Any) -> str:
+    told = repr(value)
+    return told if len(told) <= 60 else f"{told[:57]}..."

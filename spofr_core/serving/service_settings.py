@@ -1,0 +1,77 @@
+"""What a service is started with, and how its workers get to know it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from spofr_core.config import StrictModel
+from spofr_core.errors import ConfigError
+from spofr_core.fairness import Discount, Fairness
+
+VARIABLE = "SPOFR_SERVICE"
+TOKEN_VARIABLE = "SPOFR_TOKEN"
+
+
+class ServiceSettings(StrictModel):
+    """The settings of `spofr serve`.
+
+    Parameters
+    ----------
+    fairness : Fairness
+    discount : Discount
+    state : Path
+        The file of the counters (SQLite).
+    log : Path, optional
+        Folder of the log of what was shown.
+    otherwise : {"sort", "relax", "refuse"}
+        What is answered where no policy holds delta, or none can be computed: the list sorted by score and marked so;
+        the list with its smallest feasible delta (sorted where there is none); or an error.
+    token : str, optional
+        What a request has to bring in its header.
+    most_items, most_groups, most_bytes : int
+        Of one request.
+    flush_seconds : float
+        How often the log is written.
+    """
+
+    fairness: Fairness
+    discount: Discount = Field(default_factory=Discount)
+    state: Path
+    log: Path | None = None
+    otherwise: Literal["sort", "relax", "refuse"] = "sort"
+    token: str | None = Field(default=None, repr=False)
+    most_items: int = Field(default=1000, ge=1)
+    most_groups: int = Field(default=20, ge=1)
+    most_bytes: int = Field(default=1_000_000, ge=100)
+    flush_seconds: float = Field(default=5.0, gt=0)
+
+    @field_validator("fairness", mode="before")
+    @classmethod
+    def _fairness_from_dict(cls, given: Any) -> Any:
+        return Fairness.from_dict(given) if isinstance(given, dict) else given
+
+    @field_validator("token")
+    @classmethod
+    def _token_of_letters(cls, token: str | None) -> str | None:
+        if token is not None and (not token.strip() or not token.isascii()):
+            raise ValueError("the token is empty or has letters that a header cannot carry; use plain letters.")
+        return token
+
+    def to_environment(self) -> dict[str, str]:
+        """What the processes that do the work read; the token has a variable of its own."""
+        told = self.to_dict()
+        token = told.pop("token")
+        return {VARIABLE: json.dumps(told)} | ({TOKEN_VARIABLE: token} if token else {})
+
+    @classmethod
+    def from_environment(cls) -> ServiceSettings:
+        """The settings that `to_environment` wrote down."""
+        told = os.environ.get(VARIABLE)
+        if told is None:
+            raise ConfigError(f"{VARIABLE} is not set; start the service with `spofr serve`.")
+        return cls(**json.loads(told), token=os.environ.get(TOKEN_VARIABLE))

@@ -1,0 +1,105 @@
+"""The real service as a process of its own on a loopback port, and readers who ask it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.browser.server import free_port
+
+PATIENCE = 60.0
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Start `spofr serve` with its counters in a folder; end that process and no other."""
+    port = free_port()
+    command = [sys.executable, "-c", _MAIN]
+    command += ["serve", "--port", str(port), "--state", str(folder / "counters.sqlite"), *options]
+    with (folder / "output").open("ab") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        _wait(port, process, folder / "output")
+        yield port, process
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            for child in psutil.Process(process.pid).children(recursive=True):
+                child.kill()
+            process.kill()
+            process.wait(timeout=30)
+
+
+_MAIN = "from spofr_core.cli import main; main()"
+
+
+def workers_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """The processes that answer."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+class Reader:
+    """Asks over one connection, and again over another where it was cut off."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._connection: http.client.HTTPConnection | None = None
+        self.cut_off = 0
+
+    def ask(self, content: Any, **headers: str) -> tuple[int, dict[str, Any]]:
+        """Status and answer of POST /rank; content may be bytes."""
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                if self._connection is None:
+                    self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
+                self._connection.request("POST", "/rank", body, headers)
+                answer = self._connection.getresponse()
+                return answer.status, json.loads(answer.read())
+            except (OSError, http.client.HTTPException):
+                self.cut_off += 1
+                self.close()
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+
+def get(port: int, path: str) -> tuple[int, str]:
+    """Status and text of a page."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def _wait(port: int, process: subprocess.Popen[bytes], output: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if get(port, "/health")[0] == 200:
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"The service did not answer: {output.read_text('utf-8')}")

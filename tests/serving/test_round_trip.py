@@ -1,0 +1,151 @@
+"""Served by two workers of which one is killed, logged and audited: nothing answered is lost, all promises are kept."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from spofr_core.cli import app
+from spofr_core.fairness import Fairness
+from spofr_core.serving import CounterStore, audit_shown, read_shown
+from tests.serving.running import Reader, get, running, workers_of
+
+READERS, EACH = 4, 500
+
+
+def lists() -> list[dict]:
+    """Lists of two and three groups, of one item and of one group; one query is asked for with two kinds of scores."""
+    rng = np.random.default_rng(3)
+    found = []
+    for q in range(12):
+        n, groups = int(rng.integers(2, 15)), ("a", "b", "c")[: 2 + q % 2]
+        items = [{"id": k, "group": groups[k % len(groups)], "score": float(rng.normal())} for k in range(n)]
+        found.append({"query": f"query {q}", "items": items})
+    found.append({**found[0], "query": "query 1"})
+    found.append({"query": "one item", "items": [{"id": 1, "group": "a", "score": 1.0}]})
+    found.append({"query": "one group", "items": [{"id": k, "group": "a", "score": k} for k in range(3)]})
+    return found
+
+
+@dataclass
+class Day:
+    folder: Path
+    answers: list[dict]
+    cut_off: int
+    metrics: str
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory) -> Day:
+    """A day of the service: readers ask, a worker is killed in the middle, the service ends in peace."""
+    folder = tmp_path_factory.mktemp("day")
+    asked = lists()
+    with running(folder, "--workers", "2", "--log", str(folder / "log"), "--delta", "4%") as (port, process):
+        victim = workers_of(process)[0]
+
+        def read(reader_number: int) -> tuple[list[dict], int]:
+            rng = np.random.default_rng(reader_number)
+            reader, found = Reader(port), []
+            for k in range(EACH):
+                if reader_number == 0 and k == EACH // 3:
+                    victim.kill()
+                status, answer = reader.ask(asked[int(rng.integers(len(asked)))])
+                assert status == 200
+                found.append(answer)
+            once = {**asked[0], "query": f"seen once by {reader_number}"}
+            found.append(reader.ask(once)[1])
+            reader.close()
+            return found, reader.cut_off
+
+        with ThreadPoolExecutor(READERS) as pool:
+            days = list(pool.map(read, range(READERS)))
+        metrics = get(port, "/metrics")[1]
+    return Day(folder, [a for answers, _ in days for a in answers], sum(cut for _, cut in days), metrics)
+
+
+def test_no_answered_impression_is_lost_or_told_twice(day):
+    numbers = Counter((a["query"], a["policy"], a["impressions"]) for a in day.answers)
+    assert set(numbers.values()) == {1}
+    counted = sum(sum(counts) for counts in CounterStore(day.folder / "counters.sqlite").counters().values())
+    # Whoever was cut off may have been counted without having been told.
+    assert len(day.answers) == READERS * (EACH + 1) <= counted <= len(day.answers) + day.cut_off
+
+
+def test_the_log_says_what_the_counters_say(day):
+    store = CounterStore(day.folder / "counters.sqlite")
+    assert store.waiting() == 0
+    shown = pd.read_parquet(day.folder / "log").query("position == 1")
+    logged = shown.groupby(["query", "policy", "ranking"]).size()
+    counters = {
+        (query, policy, place): count
+        for (query, policy), counts in store.counters().items()
+        for place, count in enumerate(counts)
+        if count
+    }
+    assert logged.to_dict() == counters
+    assert not shown.duplicated(["query", "policy", "number"]).any()
+    told = {(a["query"], a["policy"], a["impressions"]): a["index"] for a in day.answers}
+    numbered = shown.set_index(["query", "policy", "number"])["ranking"].to_dict()
+    assert {key: numbered[key] for key in told} == told
+
+
+def test_a_change_of_policy_is_said_in_the_log(day):
+    shown = pd.read_parquet(day.folder / "log").query("position == 1 and anew")
+    assert shown["query"].tolist() == ["query 1"]
+    assert shown["number"].tolist() == [1]
+
+
+def test_every_query_is_within_delta_and_the_bound(day):
+    result = audit_shown(read_shown(day.folder / "log"), Fairness(delta="4%"))
+    queries = result.summary["queries"]
+    assert queries["once"] == READERS
+    assert queries["judged"] == queries["promised"] == queries["within_promise"] == 12
+    assert queries["least_impressions"] > 20
+    assert result.ok
+
+
+def test_the_shell_audits_the_log(day, tmp_path):
+    log, table = str(day.folder / "log"), tmp_path / "queries.csv"
+    found = CliRunner().invoke(
+        app, ["audit", log, "--shown", "--delta", "4%", "--csv", str(table), "--fail-on-violation"]
+    )
+    assert found.exit_code == 0, found.output
+    assert "12 of 12 are within delta and the bound of their schedule." in found.output
+    assert "4 queries seen once are judged together only" in found.output
+    assert len(pd.read_csv(table)) == 14 + READERS
+    found = CliRunner().invoke(app, ["audit", log, "--shown", "--delta", "4%", "--json", "-"])
+    assert json.loads(found.output)["queries"]["judged"] == 12
+    found = CliRunner().invoke(app, ["audit", log, "--shown", "--impression", "session"])
+    assert "The log has no column 'session' for the impression" in str(found.exception)
+
+
+def test_metrics_count_all_workers(day):
+    lines = dict(line.rsplit(" ", 1) for line in day.metrics.splitlines() if not line.startswith("#"))
+    shown = float(lines['spofr_impressions_total{how="fair"}'])
+    assert len(day.answers) <= shown <= len(day.answers) + day.cut_off
+
+
+def test_a_token_keeps_others_out(tmp_path):
+    body = lists()[0]
+    with running(tmp_path, "--token", "open sesame") as (port, _):
+        reader = Reader(port)
+        assert reader.ask(body)[0] == 401
+        assert reader.ask(body, authorization="Bearer wrong")[0] == 401
+        assert reader.ask(body, authorization="Bearer open sesame")[0] == 200
+        assert reader.ask(b"x" * 1_100_000, authorization="Bearer open sesame")[0] == 413
+        assert get(port, "/metrics")[0] == 401
+        reader.close()
+        assert [get(port, path)[0] for path in ("/health", "/docs", "/openapi.json")] == [200] * 3
+
+
+def test_an_address_that_others_reach_asks_for_a_token(tmp_path):
+    found = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0", "--state", str(tmp_path / "s")])
+    assert "--host is '0.0.0.0', which others can reach; set --token" in str(found.exception)

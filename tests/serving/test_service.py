@@ -1,0 +1,166 @@
+"""The service: what a request may say, what is answered when fairness cannot be had, and who may ask."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spofr_core.errors import ConfigError
+from spofr_core.fairness import Fairness
+from spofr_core.policy import fair_policy
+from spofr_core.serving.service import Refused, Service, make_app
+from spofr_core.serving.service_page import service_page
+from spofr_core.serving.service_settings import ServiceSettings
+
+LIST = {
+    "query": "q",
+    "items": [
+        {"id": name, "group": group, "score": score}
+        for name, group, score in zip("vwxyz", "aaabb", (0.9, 0.8, 0.7, 0.2, 0.1), strict=True)
+    ],
+}
+
+
+def service(tmp_path, **settings) -> Service:
+    return Service(ServiceSettings(**{"fairness": Fairness(delta=0.03), "state": tmp_path / "counters", **settings}))
+
+
+def asked(found: Service, **changes):
+    return found.answer(json.dumps({**LIST, **changes}).encode())
+
+
+def refused(found: Service, body) -> dict[str, str]:
+    with pytest.raises(Refused) as refusal:
+        found.answer(body if isinstance(body, bytes) else json.dumps(body).encode())
+    assert refusal.value.status == 422
+    return {entry["field"]: entry["message"] for entry in refusal.value.detail}
+
+
+def test_an_answer_is_a_ranking_of_the_policy_with_its_bound(tmp_path):
+    found = service(tmp_path)
+    policy = fair_policy([0.9, 0.8, 0.7, 0.2, 0.1], list("aaabb"), Fairness(delta=0.03))
+    rankings = [["vwxyz"[i] for i in ranking] for ranking in policy.rankings]
+    answers = [asked(found) for _ in range(20)]
+    for t, answer in enumerate(answers, start=1):
+        assert answer["ranking"] == rankings[answer["index"]]
+        assert answer["probability"] == pytest.approx(policy.probabilities[answer["index"]])
+        assert (answer["impressions"], answer["how"], answer["delta"]) == (t, "fair", 0.03)
+        assert answer["bound"] == pytest.approx(answers[0]["bound"] / t)
+    assert {answer["policy"] for answer in answers} == {answers[0]["policy"]}
+    assert asked(found, query=None)["bound"] is None
+    text = found.metrics.text().decode()
+    assert 'spofr_impressions_total{how="fair"} 21.0' in text
+
+
+def test_a_request_may_bring_its_own_delta(tmp_path):
+    found = service(tmp_path)
+    first = asked(found)
+    free = asked(found, delta=1.0)
+    assert (free["delta"], free["ranking"], free["anew"]) == (1.0, list("vwxyz"), True)
+    assert free["policy"] != first["policy"]
+    for k in range(60):
+        asked(found, delta=0.5 + k / 100)
+    assert len(found._rerankers) <= 33
+
+
+def item(**changes):
+    return {**LIST, "items": [*LIST["items"][:1], {**LIST["items"][1], **changes}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "message"),
+    [
+        (b"{", "body", "the body is no JSON"),
+        (b"[]", "body", "give an object"),
+        ({}, "items", "it is missing; add it"),
+        ({**LIST, "items": []}, "items", "give at least one item"),
+        ({**LIST, "detla": 0.1}, "detla", "nobody knows this field; leave it out"),
+        ({**LIST, "delta": -0.1}, "delta", "'delta' is -0.1; give a larger number: it must be at least 0"),
+        (item(score="0.8"), "items.1.score", "'items.1.score' is '0.8'; give a number"),
+        (item(score=None), "items.1.score", "'items.1.score' is None; give a number"),
+        (item(score=1e301), "items.1.score", "give a smaller number"),
+        (item(group=""), "items.1.group", "give at least one letter"),
+        (item(group="x" * 600), "items.1.group", "give at most 512 letters"),
+        (item(id="v"), "items", "The item id 'v' occurs twice"),
+        ({**LIST, "items": LIST["items"] * 300}, "items", "has 1500 items; this service takes at most 1000"),
+        (json.dumps(LIST).replace("0.9", "NaN").encode(), "items.0.score", "give a finite number"),
+    ],
+)
+def test_bad_input_names_the_field_and_the_remedy(tmp_path, body, field, message):
+    found = refused(service(tmp_path), body)
+    assert message in found[field]
+
+
+def test_too_many_groups_are_refused(tmp_path):
+    items = [{"id": k, "group": k, "score": k} for k in range(25)]
+    assert "has 25 groups; this service takes at most 20" in refused(service(tmp_path), {"items": items})["items"]
+
+
+def test_numbers_are_names_too_and_odd_names_are_only_names(tmp_path):
+    names = ["<script>", "=1+1", "女", "'; DROP TABLE counters; --", "\u0000"]
+    items = [{"id": name, "group": name[:1], "score": k} for k, name in enumerate(names)]
+    found = service(tmp_path, log=tmp_path / "log")
+    answer = found.answer(
+        json.dumps({"query": names[3], "items": [*items, {"id": 7, "group": 1, "score": 3}]}).encode()
+    )
+    assert sorted(answer["ranking"]) == sorted([*names, "7"])
+    found.flush()
+    assert [path.suffix for path in (tmp_path / "log").iterdir()] == [".parquet"]
+
+
+IMPOSSIBLE = Fairness(delta=0.0, notion="merit", merits={"a": 0.0, "b": 5.0})
+
+
+@pytest.mark.parametrize("otherwise", ["sort", "relax", "refuse"])
+def test_what_is_answered_where_no_policy_holds_delta_is_a_setting(tmp_path, otherwise):
+    found = service(tmp_path, fairness=IMPOSSIBLE, otherwise=otherwise, log=tmp_path / "log")
+    if otherwise == "refuse":
+        assert "No policy of query" in refused(found, LIST)["items"]
+        return
+    answer = asked(found)
+    assert answer["how"] == {"sort": "sorted", "relax": "relaxed"}[otherwise]
+    if otherwise == "sort":
+        assert (answer["ranking"], answer["bound"]) == (list("vwxyz"), None)
+        assert "the smallest that one could hold is" in answer["reason"]
+    assert found.store.waiting() == 1
+    assert f'spofr_impressions_total{{how="{answer["how"]}"}} 1.0' in found.metrics.text().decode()
+
+
+@pytest.mark.parametrize("otherwise", ["sort", "relax"])
+def test_a_group_that_nobody_told_of_is_sorted_marked_and_logged(tmp_path, otherwise):
+    found = service(tmp_path, fairness=IMPOSSIBLE, otherwise=otherwise, log=tmp_path / "log")
+    items = [{"id": k, "group": "new", "score": k} for k in range(3)] + [{"id": 3, "group": "a", "score": 1}]
+    answer = asked(found, items=items)
+    assert (answer["how"], answer["ranking"][0]) == ("sorted", "2")
+    assert "No merit is given for group 'new'" in answer["reason"]
+    assert found.store.waiting() == 1
+
+
+def test_readers_get_a_ranking_even_when_the_counters_are_gone(tmp_path):
+    found = service(tmp_path, log=tmp_path / "log")
+    found.store.close()
+    answer = asked(found)
+    assert (answer["how"], answer["ranking"]) == ("sorted", list("vwxyz"))
+    assert "spofr_failures_total 1.0" in found.metrics.text().decode()
+
+
+def test_settings_go_through_the_environment_and_hide_the_token(tmp_path, monkeypatch):
+    settings = ServiceSettings(
+        fairness=Fairness(delta="10%"), state=tmp_path / "counters", log=tmp_path / "log", token="secret"
+    )
+    for name, value in settings.to_environment().items():
+        monkeypatch.setenv(name, value)
+    assert ServiceSettings.from_environment() == settings
+    assert "secret" not in repr(settings)
+    assert "secret" not in settings.to_environment()["SPOFR_SERVICE"]
+    with pytest.raises(ConfigError, match="plain letters"):
+        ServiceSettings(fairness=Fairness(delta=0.1), state=tmp_path, token="ü")
+
+
+def test_the_page_of_the_service_loads_nothing_from_elsewhere(tmp_path):
+    settings = ServiceSettings(fairness=Fairness(delta="10%"), state=tmp_path / "counters")
+    page = service_page(make_app(settings).openapi(), settings)
+    assert "POST /rank" in page
+    assert "delta is 10 %" in page
+    assert not any(mark in page for mark in ("<script", "<link", "src=", "https:"))
