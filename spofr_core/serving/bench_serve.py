@@ -1,4 +1,4 @@
-"""`spofr bench serve`: a call of the reranker beside a batch and beside `fair_policy`, in one run."""
+"""`spofr bench serve`: a call of the reranker beside a batch and `fair_policy`, and the service beside an echo."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ import numpy as np
 from spofr_core.experiments.bench.bench_solver import make_lists
 from spofr_core.policy import fair_policy
 from spofr_core.policy.solvers.exact import Workspace
+from spofr_core.serving.bench_load import bench_load
 from spofr_core.serving.reranker import Reranker
 
 LIMITS = {"rank / batched list, median": 15.0}
 ITEMS = 20
 
 
-def bench_serve(*, calls: int = 2000, rounds: int = 7, seed: int = 0) -> dict[str, Any]:
+def bench_serve(*, calls: int = 200, rounds: int = 50, seed: int = 0, load: bool = True) -> dict[str, Any]:
     """Microseconds of one call for a list of 20 items in two groups, and ratios to the batched time per list.
 
     Every call has scores that were never seen before and a query of its own, so that nothing is answered from memory
     but the bounds of the composition. The batch is that of `spofr bench solver`: the kernel on one thread, cold, its
-    lists prepared. Batches and calls take turns.
+    lists prepared. Short batches and as many calls take turns, so that other work on the machine hits both alike. With
+    `load`, the running service is asked as well: see `bench_load`.
     """
     lists, scores = make_lists(ITEMS, 2, calls, seed)
     codes = lists.codes.reshape(calls, ITEMS)
@@ -58,6 +60,7 @@ def bench_serve(*, calls: int = 2000, rounds: int = 7, seed: int = 0) -> dict[st
     finally:
         numba.set_num_threads(threads)
     per_list = float(np.median(batched)) / calls
+    asked = bench_load(rounds=max(rounds // 5, 1)) if load else {}
     median, tail = float(np.median(ranked)), float(np.quantile(ranked, 0.99))
     return {
         "n": ITEMS,
@@ -69,12 +72,14 @@ def bench_serve(*, calls: int = 2000, rounds: int = 7, seed: int = 0) -> dict[st
         "rank_us": 1e6 * median,
         "rank_p99_us": 1e6 * tail,
         "fair_policy_us": 1e6 * float(np.median(plain)),
+        "load": asked,
         "ratios": {
             "rank / batched list, median": median / per_list,
             "rank / batched list, p99": tail / per_list,
             "fair_policy / batched list, median": float(np.median(plain)) / per_list,
+            **asked.get("ratios", {}),
         },
-        "limits": LIMITS,
+        "limits": {**LIMITS, **asked.get("limits", {})},
     }
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
+from spofr_core.serving.bench_load import bench_load
 from spofr_core.serving.bench_serve import LIMITS, bench_serve
 
 
 def test_the_benchmark_tells_its_ratios_and_limits():
-    found = bench_serve(calls=40, rounds=1)
+    found = bench_serve(calls=40, rounds=1, load=False)
     assert found["calls"] == 40
     assert set(LIMITS) <= set(found["ratios"])
     assert found["ratios"]["rank / batched list, median"] * found["batched_us"] > 0.9 * found["rank_us"]
     assert found["rank_us"] <= found["rank_p99_us"]
+
+
+def test_the_service_is_asked_beside_an_echo():
+    found = bench_load(requests=30, rounds=1)
+    assert found["requests"] == 30
+    ratio = found["ratios"]["service / echo, seconds per request"]
+    speeds = found["requests_per_second"]
+    assert ratio == pytest.approx(speeds["echo"] / speeds["service"])

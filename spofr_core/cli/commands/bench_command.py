@@ -51,13 +51,14 @@ def time_solver(
 @bench_app.command("serve")
 def time_serve(
     json_: JsonOption = None,
-    calls: Annotated[int, typer.Option(help="Lists of 20 items, each ranked by a call of its own.")] = 2000,
-    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 7,
+    calls: Annotated[int, typer.Option(help="Lists of 20 items in a round, each ranked by a call of its own.")] = 200,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 50,
+    load: Annotated[bool, typer.Option(help="Ask the running service too, beside a bare FastAPI echo.")] = True,
 ) -> None:
-    """A call of the reranker beside a batch of the same lists and beside `fair_policy`."""
+    """A call of the reranker beside a batch and beside `fair_policy`; the service beside a bare FastAPI echo."""
     from spofr_core.serving.bench_serve import bench_serve
 
-    print_ratios(bench_serve(calls=calls, rounds=rounds), json_)
+    print_ratios(bench_serve(calls=calls, rounds=rounds, load=load), json_)
 
 
 @bench_app.command("train")
