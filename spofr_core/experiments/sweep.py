@@ -260,7 +260,7 @@ class _Sweep:
         """Wait until the runs of other processes end; those that were let go unfinished come back to be done here."""
         waiting, self.elsewhere = self.elsewhere, []
         while waiting and not self.stop():
-            still = []
+            still, let_go = [], []
             for config in waiting:
                 record = self.store.get(config.run)
                 status = "interrupted" if record is None else record.status
@@ -270,9 +270,11 @@ class _Sweep:
                     self.state.end(config.run, ok=status == "done")
                     self.on_progress(self.state)
                 elif status == "interrupted":
-                    return tuple(waiting)
+                    let_go.append(config)
                 else:
                     still.append(config)
+            if let_go:
+                return (*let_go, *still)
             waiting = still
             if waiting:
                 time.sleep(POLL_EVERY)

@@ -203,7 +203,7 @@ def test_figures_hold_numbers_only_where_they_are_numbers():
 def test_the_numbers_behind_every_chart(view, tab, last):
     app = shown(view, state=tab)
     tables = len(app.dataframe)
-    candidates = ("lottery-0", last, *(head.value for head in app.header))
+    candidates = ("lottery-0", "A schedule instead of dice", last, *(head.value for head in app.header))
     names = {f"numbers-{name}" for name in candidates if f"numbers-{name}" in app.session_state}
     assert len(names) == len(app.get("plotly_chart")) >= 2
     again = shown(view, state={**tab, **dict.fromkeys(names, True)})

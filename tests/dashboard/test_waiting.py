@@ -38,10 +38,10 @@ def test_what_was_imported_is_left_out_of_garbage_collection_once_for_each_impor
     assert first > 10_000  # pandas, plotly and this project are far more than that
     kept = [[] for _ in range(5_000)]
     spare_long_lived()
-    assert gc.get_freeze_count() < first + len(kept)
+    assert gc.get_freeze_count() < first + len(kept) / 2
     monkeypatch.setitem(sys.modules, "imported_later", types.ModuleType("imported_later"))
     spare_long_lived()
-    assert gc.get_freeze_count() >= first + len(kept)
+    assert gc.get_freeze_count() > first + len(kept) / 2  # a few other things may have become garbage since
 
 
 @pytest.mark.usefixtures("_fresh")

@@ -13,6 +13,7 @@ import textwrap
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -277,6 +278,20 @@ def test_two_sweeps_at_once_share_the_work(store, monkeypatch):
     assert len(worked) == len(set(worked)) == len(spec.runs()) == 10
     assert {outcome.done + outcome.skipped for outcome in outcomes} == {10}
     assert results(store)["status"].tolist() == ["done"] * 10
+
+
+def test_what_others_have_ended_is_counted_once_though_one_run_was_let_go(store, monkeypatch):
+    """Of two runs of another process one ends and one is let go: the latter is done here, the former not again."""
+    spec = tiny(deltas=[0.0, 0.05], seeds=1)
+    first, second = spec.runs()[:2]
+    fingerprint = "0" * 64
+    sweep = sweep_module._Sweep(spec.runs(), store, None, None, lambda _: None, lambda *_: None, lambda: False, 0)
+    sweep.state = SweepState(len(spec.runs()))
+    statuses = {first.run: "done", second.run: "interrupted"}
+    monkeypatch.setattr(store, "get", lambda run: SimpleNamespace(status=statuses[run], fingerprint=fingerprint))
+    sweep.elsewhere = [first, second]
+    assert sweep._wait_for_others() == (second,)
+    assert sweep.state.done == 1
 
 
 def test_dask_does_every_run_once_though_a_worker_is_killed(store, dask):

@@ -23,7 +23,7 @@ def test_the_application_has_it_in_the_menu_and_draws_it(plugged, monkeypatch):
 
     monkeypatch.setattr(st, "navigation", navigation)
     app = rerun(AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=PATIENCE))
-    assert menu[-2:] == ["Report", "Longest list"]
+    assert menu[-2:] == ["Guarantees", "Longest list"]
     assert app.title[0].value == "Longest list"
     assert app.sidebar.get("button_group")  # the notions: what stands beside every page stands beside this one
 
