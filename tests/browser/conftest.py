@@ -1,8 +1,14 @@
-"""One server and one browser per worker; a fresh context, as a new visitor, for every test."""
+"""One server, one browser and two visitors per worker; to every test they come as if for the first time.
+
+To read the scripts of Streamlit takes a browser seconds of work, and it forgets them with the context that it read them
+in. So the two contexts last, and what tells a visitor apart, cookies and stored data, is taken away after each test.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -25,8 +31,20 @@ def chromium() -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture
-def context(chromium: Browser) -> Iterator[BrowserContext]:
+@pytest.fixture(scope="session")
+def first_window(chromium: Browser) -> Iterator[BrowserContext]:
+    with _window(chromium) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def second_window(chromium: Browser) -> Iterator[BrowserContext]:
+    with _window(chromium) as made:
+        yield made
+
+
+@contextmanager
+def _window(chromium: Browser) -> Iterator[BrowserContext]:
     made = chromium.new_context(viewport={"width": 1440, "height": 1000}, accept_downloads=True)
     made.set_default_timeout(pages.CLICK)
     yield made
@@ -34,5 +52,39 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
+def context(first_window: BrowserContext) -> Iterator[BrowserContext]:
+    """The browser of a new visitor."""
+    with _forgotten_afterwards(first_window):
+        yield first_window
+
+
+@pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
+
+
+@pytest.fixture
+def stranger(second_window: BrowserContext) -> Iterator[Page]:
+    """A page of somebody else, who shares nothing with the visitor of `page`."""
+    with _forgotten_afterwards(second_window):
+        yield second_window.new_page()
+
+
+@contextmanager
+def _forgotten_afterwards(window: BrowserContext) -> Iterator[None]:
+    """Nothing is left of a visit but an empty page, whose process keeps what it has compiled."""
+    before = window.pages
+    yield
+    for old in before:
+        old.close()
+    for number, seen in enumerate(window.pages):
+        parts = urlsplit(seen.url)
+        seen.goto("about:blank")
+        if parts.netloc:
+            session = window.new_cdp_session(seen)
+            origin = f"{parts.scheme}://{parts.netloc}"
+            session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage,indexeddb"})
+            session.detach()
+        if number:
+            seen.close()
+    window.clear_cookies()

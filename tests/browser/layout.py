@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
+from tests.browser.pages import no_error
+
 _OVERPRINTED = """() => {
     const texts = [];
     // What is scrolled out of sight lies on nothing outside of its frame.
@@ -53,6 +55,13 @@ _OVERPRINTED = """() => {
     }));
     return found;
 }"""
+
+
+def faults(page: Page) -> list[str]:
+    """What does not fit: texts on each other, or wider than their place."""
+    no_error(page)
+    page.wait_for_timeout(400)  # charts fit themselves in after they have been drawn
+    return [*(f"sideways: {text}" for text in scrolls_sideways(page)), *overprinted(page)]
 
 
 def overprinted(page: Page) -> list[str]:

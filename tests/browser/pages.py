@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
@@ -21,7 +22,9 @@ def browser() -> Iterator[Browser]:
     if path is None:
         raise RuntimeError("No Chrome or Chromium was found; run `python tests/browser/ensure.py`.")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=chromium.ARGUMENTS)
+        # Pages of one visitor share a process, and in it the scripts that were read and compiled for the first of them.
+        arguments = [*chromium.ARGUMENTS, "--process-per-site"]
+        started = playwright.chromium.launch(executable_path=path, args=arguments)
         try:
             yield started
         finally:
@@ -49,6 +52,13 @@ def opened(page: Page, address: str) -> Page:
     page.goto(address, timeout=PATIENCE)
     page.wait_for_selector("h1", timeout=PATIENCE)
     return settled(page)
+
+
+def sized(page: Page, width: int, height: int = 860, *, scheme: Literal["light", "dark"] = "light") -> Page:
+    """As on a screen of this size, in light or dark."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    return page
 
 
 def headline(page: Page) -> str:

@@ -116,42 +116,33 @@ def test_the_worst_query_leads_to_its_policy(page, address):
     no_error(page)
 
 
-def test_a_link_opens_the_same_view_for_somebody_else(chromium, page, address):
+def test_a_link_opens_the_same_view_for_somebody_else(page, stranger, address):
     opened(page, f"{address}/policy?data=hiring&groups=region&delta=0.02&query=S0100")
     says(page, "Query S0100")
     link, first = page.url, element(page, "stPlotlyChart").first.inner_text()
-    other = chromium.new_context(viewport={"width": 1440, "height": 1000})
-    try:
-        visitor = opened(other.new_page(), link)
-        says(visitor, "Query S0100")
-        assert element(visitor, "stPlotlyChart").first.inner_text() == first
-        assert visitor.locator(".st-key-sidebar-delta").get_by_role("slider").input_value() == "0.02"
-    finally:
-        other.close()
+    opened(stranger, link)
+    says(stranger, "Query S0100")
+    assert element(stranger, "stPlotlyChart").first.inner_text() == first
+    assert stranger.locator(".st-key-sidebar-delta").get_by_role("slider").input_value() == "0.02"
 
 
-def test_two_visitors_do_not_see_each_others_files(chromium, page, address):
+def test_two_visitors_do_not_see_each_others_files(page, stranger, address):
     mine = SMALL
     theirs = SMALL.replace("alpha", "omega")
-    other = chromium.new_context(viewport={"width": 1440, "height": 1000})
-    try:
-        visitor = other.new_page()
-        for who, content in ((page, mine), (visitor, theirs)):
-            opened(who, f"{address}/data")
-            upload(who, "file.csv", content)
-            choose(who, "Ranked by", "points")
-            choose(who, "Group", "team")
-            who.get_by_role("button", name="Audit this data").click()
-            expect(who.locator("h1")).to_contain_text("queries")
-            settled(who)
-        for who, name, absent in ((page, "alpha", "omega"), (visitor, "omega", "alpha")):
-            go(who, "Policy")
-            who.locator(".st-key-policy-query").get_by_role("combobox").click()
-            options = " ".join(who.get_by_role("option").all_inner_texts())
-            assert name in options
-            assert absent not in options
-    finally:
-        other.close()
+    for who, content in ((page, mine), (stranger, theirs)):
+        opened(who, f"{address}/data")
+        upload(who, "file.csv", content)
+        choose(who, "Ranked by", "points")
+        choose(who, "Group", "team")
+        who.get_by_role("button", name="Audit this data").click()
+        expect(who.locator("h1")).to_contain_text("queries")
+        settled(who)
+    for who, name, absent in ((page, "alpha", "omega"), (stranger, "omega", "alpha")):
+        go(who, "Policy")
+        who.locator(".st-key-policy-query").get_by_role("combobox").click()
+        options = " ".join(who.get_by_role("option").all_inner_texts())
+        assert name in options
+        assert absent not in options
 
 
 def test_a_link_to_an_upload_shows_a_sample_and_says_so(page, address):

@@ -23,12 +23,17 @@ _FOCUSED = """() => {
 }"""
 
 
+def drawn(page: Page) -> None:
+    """Wait until what was pressed can be seen: a picture that was begun before is of what was before."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def tabbed(page: Page, times: int) -> list[tuple[str, bool]]:
     """Where Tab goes: what each stop is called, and whether it looks different with the focus on it."""
     stops = []
     for _ in range(times):
         page.keyboard.press("Tab")
-        page.wait_for_timeout(150)
+        drawn(page)
         stop = page.evaluate(_FOCUSED)
         if stop is None:
             break
@@ -36,7 +41,7 @@ def tabbed(page: Page, times: int) -> list[tuple[str, bool]]:
         focused = page.screenshot(clip=clip, animations="disabled")
         here = page.evaluate_handle("() => document.activeElement")
         here.evaluate("control => control.blur()")
-        page.wait_for_timeout(150)
+        drawn(page)
         stops.append((stop["name"], focused != page.screenshot(clip=clip, animations="disabled")))
         here.evaluate("control => control.focus()")
     return stops

@@ -109,7 +109,7 @@ def tray(page: Page):
     return page.locator(".st-key-job-tray")
 
 
-def test_a_model_is_trained_to_the_end_and_found_on_every_page(chromium, page, site):
+def test_a_model_is_trained_to_the_end_and_found_on_every_page(page, stranger, site):
     plan(page, site.address, deltas="0.05", steps=40)
     expect(page.get_by_text("1 run", exact=False).first).to_be_visible()
     page.get_by_role("button", name="Start", exact=True).click()
@@ -133,14 +133,10 @@ def test_a_model_is_trained_to_the_end_and_found_on_every_page(chromium, page, s
     expect(page.get_by_test_id("stSidebar").get_by_text("SPOFR, delta 0.05, seed 0")).to_be_visible()
     expect(page.locator("h1").first).to_contain_text("ll 40 queries stay within")
 
-    other = chromium.new_context(viewport={"width": 1440, "height": 1000})
-    try:
-        visitor = opened(other.new_page(), link)
-        expect(visitor.get_by_text("without training again").first).to_be_visible(timeout=PATIENCE)
-        expect(visitor.get_by_test_id("stSidebar").get_by_text("SPOFR, delta 0.05, seed 0")).to_be_visible()
-        expect(tray(visitor)).to_have_count(0)
-    finally:
-        other.close()
+    opened(stranger, link)
+    expect(stranger.get_by_text("without training again").first).to_be_visible(timeout=PATIENCE)
+    expect(stranger.get_by_test_id("stSidebar").get_by_text("SPOFR, delta 0.05, seed 0")).to_be_visible()
+    expect(tray(stranger)).to_have_count(0)
 
 
 def test_a_job_is_found_again_cancelled_and_resumed(page, context, site):
@@ -170,23 +166,19 @@ def test_a_job_is_found_again_cancelled_and_resumed(page, context, site):
     no_error(page)
 
 
-def test_two_visitors_train_on_their_own_files_and_see_no_others(chromium, page, site):
-    other = chromium.new_context(viewport={"width": 1440, "height": 1000})
-    try:
-        visitors = {"apples": page, "pears": other.new_page()}
-        for seed, (name, who) in enumerate(visitors.items()):
-            uploaded(who, site.address, name, seed)
-            go(who, "Train")
-            expect(who.get_by_text(f"On {name}.csv")).to_be_visible()
-            spofr_alone(who, deltas="5%", steps=20)
-            who.get_by_role("button", name="Start", exact=True).click()
-        for (name, who), absent in zip(visitors.items(), reversed(visitors), strict=True):
-            expect(tray(who).get_by_text("done, 1 of 1 runs done")).to_be_visible(timeout=JOB)
-            settled(who)
-            for title in ("Train", "Tradeoffs", "Guarantees", "Audit"):
-                go(who, title)
-                expect(who.get_by_text(name).first).to_be_attached()
-                assert absent not in who.content()
-                no_error(who)
-    finally:
-        other.close()
+def test_two_visitors_train_on_their_own_files_and_see_no_others(page, stranger, site):
+    visitors = {"apples": page, "pears": stranger}
+    for seed, (name, who) in enumerate(visitors.items()):
+        uploaded(who, site.address, name, seed)
+        go(who, "Train")
+        expect(who.get_by_text(f"On {name}.csv")).to_be_visible()
+        spofr_alone(who, deltas="5%", steps=20)
+        who.get_by_role("button", name="Start", exact=True).click()
+    for (name, who), absent in zip(visitors.items(), reversed(visitors), strict=True):
+        expect(tray(who).get_by_text("done, 1 of 1 runs done")).to_be_visible(timeout=JOB)
+        settled(who)
+        for title in ("Train", "Tradeoffs", "Guarantees", "Audit"):
+            go(who, title)
+            expect(who.get_by_text(name).first).to_be_attached()
+            assert absent not in who.content()
+            no_error(who)
