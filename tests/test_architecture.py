@@ -16,7 +16,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOUNDATIONS = ("errors", "config", "files", "lazy", "browser", "notebook", "registry", "splitmix")
-ROOMS = ("data", "fairness", "policy", "measures", "learning", "reporting", "evaluation", "experiments", "serving", "cli")
+ROOMS = (
+    "data",
+    "fairness",
+    "policy",
+    "measures",
+    "learning",
+    "reporting",
+    "evaluation",
+    "experiments",
+    "serving",
+    "cli",
+)
 DASHBOARD = ("escaping", "navigation", "charts", "jobs", "session", "widgets", "views", "app")
 """Each may import from those before it, and from itself."""
 MODULE = re.compile(r"(spofr_core|dashboard)(\.[a-z_]\w*)+")
