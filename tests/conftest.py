@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
+
+# A thread of the solver or of torch that has nothing to do keeps its core busy for a while in case work comes: the two
+# workers of `make test` would take the cores from each other. Set before anything reads it; the processes that tests
+# start have it from here.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import pytest
 from hypothesis import settings
