@@ -47,7 +47,10 @@ def lists(draw):
     merits = np.array(
         draw(st.lists(st.floats(0, 5).map(lambda x: round(x, 2)), min_size=len(sizes), max_size=len(sizes)))
     )
-    v = np.array(draw(st.lists(st.floats(0, 1), min_size=int(sizes.sum()), max_size=int(sizes.sum()))))
+    n = int(sizes.sum())
+    # Below this a float keeps a few bits only, and half of an exposure may be nothing.
+    exposures = st.floats(0, 1).map(lambda x: x if x > 1e-300 else 0.0)
+    v = np.array(draw(st.lists(exposures, min_size=n, max_size=n)))
     return sizes, merits, np.sort(v)[::-1] if draw(st.booleans()) else v
 
 
