@@ -103,3 +103,11 @@ def format_size(count: int, digits: str = ".1f") -> str:
         if count >= size:
             return f"{count / size:{digits}} {unit}"
     return f"{count} bytes"
+
+
+def json_text(content: Any, path: str | Path | None = None) -> str:
+    """Plain values as JSON text, also written to `path` if one is given."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    if path is not None:
+        write_whole(path, (text + "\n").encode("utf-8"))
+    return text

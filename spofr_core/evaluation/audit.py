@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +22,7 @@ from spofr_core.evaluation.slicing.slices import Slices, slices
 from spofr_core.evaluation.slicing.windows import AUTO, Window
 from spofr_core.evaluation.summary import SmallGroups, summarise
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.files import write_whole
+from spofr_core.files import json_text, write_whole
 from spofr_core.measures import Measure
 from spofr_core.policy import RankingPolicies
 
@@ -156,10 +155,7 @@ class AuditResult:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The summary as JSON text, also written to `path` if one is given."""
-        text = json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_whole(path, (text + "\n").encode("utf-8"))
-        return text
+        return json_text(self.summary, path)
 
     def to_csv(self, path: str | Path) -> None:
         """The table `queries` as CSV; cells that a spreadsheet would run as a formula are neutralised."""

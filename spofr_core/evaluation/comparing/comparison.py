@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,7 +28,7 @@ from spofr_core.evaluation.slicing.over_time import OverTime, over_time
 from spofr_core.evaluation.slicing.sliced_result import SlicedResult
 from spofr_core.evaluation.slicing.slices import Slices, slices
 from spofr_core.evaluation.slicing.windows import AUTO, Window
-from spofr_core.files import write_whole
+from spofr_core.files import json_text, write_whole
 
 SCHEMA = 1
 LISTED = 10
@@ -241,10 +240,7 @@ class Comparison:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The summary as JSON text, also written to `path` if one is given."""
-        text = json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_whole(path, (text + "\n").encode("utf-8"))
-        return text
+        return json_text(self.summary, path)
 
     def to_csv(self, path: str | Path) -> None:
         """The `table` as CSV; cells that a spreadsheet would run as a formula are neutralised."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +23,7 @@ from spofr_core.evaluation.slicing.sliced_result import SlicedResult, sliced_res
 from spofr_core.evaluation.slicing.slices import Slices, slices
 from spofr_core.evaluation.slicing.windows import AUTO, Window
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.files import write_whole
+from spofr_core.files import json_text
 from spofr_core.measures import Measure, RankingView, Target, Values, parse_measures
 from spofr_core.policy import RankingPolicies
 
@@ -170,10 +169,7 @@ class Measured:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The summary as JSON text, also written to `path` if one is given."""
-        text = json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_whole(path, (text + "\n").encode("utf-8"))
-        return text
+        return json_text(self.summary, path)
 
     def to_csv(self, path: str | Path) -> None:
         """The table `queries` as CSV; cells that a spreadsheet would run as a formula are neutralised."""
