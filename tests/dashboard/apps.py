@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from functools import cache
 from typing import Any
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from dashboard.session.choices import Choices
 from dashboard.session.solver_warmup import solver
 
 PATIENCE = 120
+
+# Whenever a page is opened, the harness looks through all installed packages for components: that takes longer than the
+# page does, and finds the same.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def _script(name: str) -> None:
