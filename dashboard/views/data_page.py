@@ -87,10 +87,13 @@ def _content(source: Loaded) -> None:
             "of items are relevant" if data.relevance is not None else "no labels",
         ),
     ]
-    cards(shown)
+    with st.container(key="data-cards"):
+        places = st.columns(len(shown))
     left, right = st.columns(2, gap="large")
     with left:
         chart(group_counts(data), "Items by group", "Number of items of each group.", table=lambda: _group_frame(data))
+    # They take a browser longer than the chart does; the style keeps their room free.
+    cards(shown, places)
     with right:
         chart(
             list_lengths(data),

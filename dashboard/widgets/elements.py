@@ -83,9 +83,12 @@ def is_opening() -> bool:
     return bool(st.session_state.get(_OPENING, False))
 
 
-def cards(shown: Sequence[tuple[str, ...]]) -> None:
-    """Numbers side by side: what each is, its value, a word about it, and what its name means if that is given."""
-    for column, (label, value, more, *meant) in zip(st.columns(len(shown)), shown, strict=True):
+def cards(shown: Sequence[tuple[str, ...]], places: Sequence[DeltaGenerator] | None = None) -> None:
+    """Numbers side by side: what each is, its value, a word about it, and what its name means if that is given.
+
+    `places` are columns for them that are there already.
+    """
+    for column, (label, value, more, *meant) in zip(places or st.columns(len(shown)), shown, strict=True):
         explained = next(filter(None, meant), None)
         column.metric(
             label, value, more, border=True, delta_color="off", delta_arrow="off", height="stretch", help=explained

@@ -11,7 +11,7 @@ import weakref
 import pytest
 
 from dashboard.session.long_lived import PERIOD, _spared, spare_long_lived
-from dashboard.views import audit_page, policy_page
+from dashboard.views import audit_page, data_page, policy_page
 from dashboard.widgets import elements
 from tests.dashboard.apps import rerun, shown
 
@@ -90,3 +90,17 @@ def test_a_move_of_delta_sends_its_curve_ahead_and_the_chart_that_it_does_not_ch
     rerun(app)
     assert sent[0] == (curve, True)
     assert "Exposure by group" in [title for title, _ in sent[1:]]
+
+
+def test_the_first_chart_of_the_data_is_sent_before_its_cards(monkeypatch):
+    sent = drawn_order(monkeypatch, data_page)
+    before: list[int] = []
+
+    def watched(shown, places):
+        before.append(len(sent))
+        elements.cards(shown, places)
+
+    monkeypatch.setattr(data_page, "cards", watched)
+    app = shown("data")
+    assert before == [1]
+    assert [metric.label for metric in app.metric] == ["Queries", "Items", "Groups", "Relevance"]
