@@ -14,8 +14,10 @@ from spofr_core.experiments import Executor, PoolExecutor, limit_threads, make_e
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
     before = torch.get_num_threads(), numba.get_num_threads()
-    limit_threads(1)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "")  # given back at the end, whatever is set below
+        limit_threads(1)
+        yield
     torch.set_num_threads(before[0])
     numba.set_num_threads(before[1])
 

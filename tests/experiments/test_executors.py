@@ -113,6 +113,10 @@ def test_workers_have_one_numeric_thread(processes):
     assert [o.value for o in processes.outcomes(works.threads, [Task("t", 0)])] == [(1, 1)]
 
 
+def test_a_process_that_has_loaded_torch_already_has_one_too(one_thread):
+    assert works.threads(0, None, None) == (1, 1)
+
+
 def test_a_result_that_cannot_be_sent_is_a_failure(pool):
     (outcome,) = pool.outcomes(works.unpicklable, [Task("t", 0)])
     assert "cannot be sent back" in outcome.failure.reason

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from spofr_core.errors import ConfigError
 
 
@@ -15,8 +18,11 @@ def limit_threads(count: int) -> None:
         raise ConfigError(f"A worker cannot have {count} threads; give 1 or more.")
     import numba
     import threadpoolctl  # type: ignore[import-untyped]
-    import torch
 
-    torch.set_num_threads(count)
+    # Workers that audit or repair never load torch, which takes longer than many a task; where it comes later, it reads
+    # this.
+    os.environ["OMP_NUM_THREADS"] = str(count)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(count)
     numba.set_num_threads(min(count, numba.get_num_threads()))
     threadpoolctl.threadpool_limits(count)
