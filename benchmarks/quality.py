@@ -31,11 +31,10 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # many fits at a time, each on 
 
 import numpy as np
 import torch
-from adult import adult_lists, read_people
 from quality_tables import END_TO_END, print_tables
 from sklearn.linear_model import LogisticRegression
 
-from spofr_core.data import RankingDataset, fit_logging_ranker, load_sample, simulate_clicks
+from spofr_core.data import RankingDataset, adult_lists, fit_logging_ranker, load_sample, sample_path, simulate_clicks
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning import CollapsedScores, Estimator, make_estimator
@@ -47,6 +46,13 @@ TUNING_SEEDS = (1000, 1001)
 TUNING_DELTA = 0.02
 REPORT_DELTA = 0.05
 
+ADULT: dict[str, dict[str, Any]] = {
+    "sex": {"groups": "sex"},
+    "sex, work only": {"groups": "sex", "features": "work"},
+    "marital status": {"groups": "marital_status", "list_length": 18},
+}
+"""Tasks on UCI Adult, as `adult_lists` takes them."""
+
 Parts = tuple[RankingDataset, RankingDataset, RankingDataset]
 
 
@@ -54,7 +60,7 @@ Parts = tuple[RankingDataset, RankingDataset, RankingDataset]
 class Dataset:
     """A sample, its groups, how many clicks to learn from (0: true labels), and what makes it hard.
 
-    "adult: ..." is a task of `adult.py`. Validation has as many clicks, 3,000 at most unless said: they are solved
+    "adult: ..." is one of `ADULT`. Validation has as many clicks, 3,000 at most unless said: they are solved
     again every 20 steps.
     """
 
@@ -69,7 +75,9 @@ class Dataset:
         """Train, validation and test; clicks for the first two, true labels for the last."""
         _, adult, task = self.sample.partition("adult: ")
         if adult:
-            return adult_lists(task, seed=seed, **({"lists": (200, 100, 100)} if quick else {}))
+            lists = (200, 100, 100) if quick else (8_000, 3_000, 3_000)
+            people = adult_lists(sample_path("adult"), lists=lists, seed=seed, **ADULT[task])
+            return people.train, people.validation, people.test
         sizes = {} if self.sample == "hiring" else {"test_lists": 200 if quick else 1500}
         splits = load_sample(self.sample, groups=self.groups, seed=seed, **sizes)
         if not self.clicks:
@@ -317,8 +325,6 @@ def study_left(arguments: argparse.Namespace, lines: list[dict[str, Any]]) -> It
 
 def run(arguments: argparse.Namespace) -> None:
     """Tune what is not tuned, then run what is not there."""
-    if any(KNOWN[name].sample.startswith("adult") for name in arguments.datasets):
-        read_people()  # says at once if the files are not there
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
     for name, unit, find in (("tuning", tune_unit, tuning_left), ("study", run_unit, study_left)):
         left = list(find(arguments, read_lines(arguments.results)))

@@ -248,6 +248,8 @@ def data_label(dataset: dict[str, Any], groups: Any = None, data_seed: int = 0) 
             "" if isinstance(groups, int | None) else groups if isinstance(groups, str) else " and ".join(groups)
         )
     more += [f"by {grouped_by}"] if grouped_by else []
+    seen = dataset.get("features")
+    more += [SAMPLES[sample].feature_sets.get(seen, seen).lower()] if seen and sample in SAMPLES else []
     more += [f"split {data_seed}"] if data_seed else []
     return f"{named} ({', '.join(more)})" if more else str(named)
 

@@ -127,9 +127,11 @@ def _grids(source: Loaded) -> dict[str, Any]:
         clicks = three.text_input(
             "Clicks", "5000", key="train-clicks", help="Training sizes; several make a curve each."
         )
+    features = _feature_set(source)
     training = _training(source)
     return {
         "lists": training.pop("lists"),
+        "features": features,
         "methods": [*methods, *(baselines() if ends else ())],
         "deltas": deltas,
         "unit": unit,
@@ -216,6 +218,23 @@ def _groups(source: Loaded) -> list[str]:
     )
 
 
+def _feature_set(source: Loaded) -> str | None:
+    """What the scorers may see, where the data offers a choice; None is the first."""
+    offered = SAMPLES[source.key].feature_sets if source.key in SAMPLES else {}
+    if not offered:
+        return None
+    chosen = st.segmented_control(
+        "Features",
+        list(offered),
+        default=next(iter(offered)),
+        format_func=offered.__getitem__,
+        required=True,
+        key=f"train-features-{source.key}",
+        help="What the scorers may see. What the groups are made of is never among it.",
+    )
+    return None if chosen == next(iter(offered)) else chosen
+
+
 def _training(source: Loaded) -> dict[str, Any]:
     """What is seldom changed; it is kept while its fields are closed."""
     given = {**USUAL, **st.session_state.get("training", {})}
@@ -253,7 +272,7 @@ def _scorer(given: dict[str, Any]) -> None:
 
 
 def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
-    plan = _plan(source, given.pop("lists"), given)
+    plan = _plan(source, given.pop("lists"), given.pop("features"), given)
     begun = (plan.store / "store.json").exists()
     missing = missing_runs(plan.runs, RunStore(plan.store, create=False)) if begun else plan.runs
     already = len(plan.runs) - len(missing)
@@ -292,11 +311,11 @@ def _probe(source: Loaded, store: Path, missing: tuple[RunConfig, ...], beside: 
     st.info(markdown(told), icon=":material/timer:")
 
 
-def _plan(source: Loaded, lists: int, given: dict[str, Any]) -> Plan:
+def _plan(source: Loaded, lists: int, features: str | None, given: dict[str, Any]) -> Plan:
     if source.key == UPLOAD:
         dataset, store = dataset_of_upload(source, home(), visitor())
     else:
-        dataset, store = shared_sample(home(), source.key, lists)
+        dataset, store = shared_sample(home(), source.key, lists, features)
     return plan_sweep(dataset, store, **given)
 
 

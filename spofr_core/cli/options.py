@@ -43,7 +43,10 @@ class DataOptions:
     relevance: Annotated[str | None, typer.Option(help="Column of relevance labels.")] = None
     features: Annotated[
         list[str] | None,
-        typer.Option(help="Column of a feature for learning; repeat for more. 'auto': all that can be learned from."),
+        typer.Option(
+            help="Column of a feature for learning; repeat for more. 'auto': all that can be learned from. "
+            "Of the sample adult: 'all' or 'work'."
+        ),
     ] = None
     leave_out_feature: Annotated[
         list[str] | None, typer.Option(help="A column that is no feature all the same; repeat for more.")
@@ -111,8 +114,18 @@ class DataOptions:
         """Train, validation and test parts of the sample, or of the file split by query."""
         self.check_one_source()
         if self.sample is not None:
-            return load_sample(self.sample, groups=SAMPLES[self.sample].groups_of(self._grouping), seed=seed)
+            groups = SAMPLES[self.sample].groups_of(self._grouping)
+            return load_sample(self.sample, groups=groups, seed=seed, features=self.feature_set)
         return self.read().split(seed=seed)
+
+    @property
+    def feature_set(self) -> str | None:
+        """What a scorer may see, of a sample that offers a choice."""
+        if self.features is None:
+            return None
+        if len(self.features) > 1:
+            raise ConfigError(f"--features is given {len(self.features)} times; a sample takes one set of them.")
+        return self.features[0]
 
     @property
     def _grouping(self) -> str | None:

@@ -14,6 +14,7 @@ from spofr_core.data.reading.columns import check_mapped_twice
 from spofr_core.data.reading.preview import TablePreview, preview_table
 from spofr_core.data.reading.reader import read_dataset
 from spofr_core.data.samples import OPENING_SAMPLE, SAMPLES, Recipe, Sample
+from spofr_core.data.samples.adult import adult_lists
 from spofr_core.data.samples.bundled import load_sample, sample_path
 from spofr_core.data.samples.german_credit import german_credit_lists
 from spofr_core.data.samples.hiring import hiring_csv, load_hiring
@@ -43,6 +44,7 @@ __all__ = [
     "Table",
     "TablePreview",
     "TextOptions",
+    "adult_lists",
     "as_utf8",
     "check_mapped_twice",
     "fit_logging_ranker",

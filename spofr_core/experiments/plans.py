@@ -108,7 +108,8 @@ def sample_groups(names: list[str], sample: str) -> list[Any]:
     return [chosen.groups_of(name) for name in names]
 
 
-def shared_sample(root: Path, sample: str, lists: int) -> tuple[dict[str, Any], Path]:
+def shared_sample(root: Path, sample: str, lists: int, features: str | None = None) -> tuple[dict[str, Any], Path]:
     """The dataset of a bundled sample, and the store that everybody shares."""
     given: dict[str, Any] = {name: lists for name in ("lists", "test_lists") if name in SAMPLES[sample].options}
-    return {"sample": sample, **given}, shared_runs(root)
+    seen = {} if features is None else {"features": features}
+    return {"sample": sample, **given, **seen}, shared_runs(root)

@@ -35,8 +35,8 @@ def load_splits(config: RunConfig) -> Splits:
     """
     source, groups = config.dataset, config.groups
     if source.sample is not None:
-        given = {"lists": source.lists, "test_lists": source.test_lists, "folder": source.folder}
-        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        names = ("lists", "test_lists", "folder", "features")
+        options: dict[str, Any] = {name: getattr(source, name) for name in names if getattr(source, name) is not None}
         chosen = list(groups) if isinstance(groups, tuple) else groups
         return load_sample(source.sample, groups=chosen, seed=config.data_seed, **options)
     columns = {"features": "auto", **source.columns}

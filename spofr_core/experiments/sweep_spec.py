@@ -52,6 +52,8 @@ class DatasetSpec(StrictModel):
         MSLR: a Fold folder of one's own in place of the bundled chunk.
     lists, test_lists : int, optional
         Lists per part of a sample, and of its test part.
+    features : str, optional
+        What a scorer may see, of a sample that offers a choice.
     """
 
     sample: str | None = None
@@ -60,6 +62,7 @@ class DatasetSpec(StrictModel):
     folder: str | None = None
     lists: int | None = Field(default=None, ge=1)
     test_lists: int | None = Field(default=None, ge=1)
+    features: str | None = Field(default=None, exclude_if=lambda features: features is None)  # names of older runs stay
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -67,6 +70,8 @@ class DatasetSpec(StrictModel):
             raise ValueError(f"name one source: 'sample' ({SAMPLES.listed()}) or 'file'.")
         if self.file is not None and (self.lists or self.test_lists or self.folder):
             raise ValueError("'lists', 'test_lists' and 'folder' are for samples; a file has its own lists.")
+        if self.file is not None and self.features is not None:
+            raise ValueError("'features' is for samples; those of a file are named under 'columns'.")
         if self.sample is not None and self.columns:
             raise ValueError("'columns' is for a file; a sample knows its own.")
         return self

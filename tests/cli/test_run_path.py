@@ -86,6 +86,19 @@ def test_the_run_of_a_sweep_is_the_run_of_train():
     assert [each.run for each in swept.runs()] == [penalised.run]
 
 
+def test_a_choice_of_features_is_part_of_the_run():
+    def chosen(*features):
+        return run_config(
+            DataOptions(sample="adult", features=list(features) or None), FairnessOptions(), "uniform", {}
+        )
+
+    assert "features" not in chosen().to_dict()["dataset"]
+    assert chosen("work").run != chosen().run
+    assert load_splits(chosen("work")).train.feature_names[:3] == ("age", "education_years", "hours")
+    with pytest.raises(ConfigError, match="--features is given 2 times; a sample takes one set"):
+        chosen("age", "hours")
+
+
 def test_train_and_a_sweep_learn_from_the_same_clicks(tmp_path):
     """Before, `spofr train` drew its clicks by other seeds and another ranker."""
     out = tmp_path / "runs"

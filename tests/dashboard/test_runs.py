@@ -309,6 +309,7 @@ def test_settings_are_values_and_rows(results):
         ({"sample": "german-credit", "lists": 30, "test_lists": 30}, "age", 0, "German Credit (30 lists, by age)"),
         ({"sample": "german-credit", "lists": 3, "test_lists": 3}, 5, 2, "German Credit (3 lists, by age, split 2)"),
         ({"sample": "german-credit", "lists": 3, "test_lists": 9}, None, 0, GERMAN),
+        ({"sample": "adult", "features": "work"}, ["sex", "race"], 0, "Census income (by sex and race, work only)"),
         ({"sample": None, "file": "/x/y/jobs.parquet"}, None, 0, "jobs"),
     ],
 )  # fmt: skip

@@ -65,6 +65,13 @@ def test_every_page_opens_on_a_first_visit(view, data):
     assert sum(len(chart.proto.spec) for chart in app.get("plotly_chart")) < MOST_BYTES
 
 
+def test_the_train_page_offers_what_a_scorer_may_see():
+    app = shown("train", data="adult", state={"train-shell": True})
+    assert "features" not in app.code[-1].value
+    app.segmented_control(key="train-features-adult").set_value("work")
+    assert "features: work" in rerun(app).code[-1].value
+
+
 def test_the_bundled_sweeps_are_small_whole_and_have_every_method(bundled_home):
     found = bundled(bundled_home)
     frame = results_of(list(found))

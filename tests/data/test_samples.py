@@ -13,6 +13,7 @@ from spofr_core.data import (
     SAMPLES,
     RankingDataset,
     Sample,
+    adult_lists,
     hiring_csv,
     load_hiring,
     load_sample,
@@ -21,6 +22,7 @@ from spofr_core.data import (
     sample_path,
 )
 from spofr_core.data.samples import bundled as samples
+from spofr_core.data.samples.adult import read_people as read_adult
 from spofr_core.data.samples.german_credit import read_people
 from spofr_core.data.samples.mslr import read_pages
 from spofr_core.errors import ConfigError, DataError
@@ -243,6 +245,78 @@ def test_a_fold_folder(tmp_path: Path) -> None:
     assert [len(part) for part in parts(splits)] == [23, 29, 23]  # one list from each usable query
 
 
+def test_adult_people() -> None:
+    for name, digest in (("adult.data", "5b002646"), ("adult.test", "a2a9044b")):
+        content = gzip.decompress(sample_path(f"adult/{name}.gz").read_bytes())
+        assert hashlib.sha256(content).hexdigest().startswith(digest)  # unchanged, as NOTICE says
+    people = read_adult(sample_path("adult"))
+    assert people.shape == (48_842, 16)
+    assert people.earns_more.sum() == 11_687
+    assert people.sex.value_counts().to_dict() == {"Male": 32_650, "Female": 16_192}
+    first, last = people.iloc[0], people.iloc[-1]
+    assert (first.age, first.occupation, first.gain, first.earns_more) == (39, "Adm-clerical", np.log1p(2174), 0)
+    assert (last.age, last.workclass, last.hours, last.earns_more) == (35, "Self-emp-inc", 60, 1)
+
+
+@pytest.mark.parametrize(
+    ("groups", "n", "hidden"),
+    [
+        (None, 2, ["sex"]),
+        ("marital_status", 3, ["marital_status"]),
+        ("race", 5, ["race"]),
+        (["sex", "marital_status"], 6, ["sex", "marital_status"]),
+        ("sex+race", 10, ["sex", "race"]),
+        (3, 3, ["marital_status"]),
+    ],
+)
+def test_adult_lists_are_of_different_people_balanced_and_blind_to_the_group(groups, n, hidden) -> None:
+    splits = load_sample("adult", groups=groups, lists=30, test_lists=40, seed=5)
+    assert [len(part) for part in parts(splits)] == [30, 30, 40]
+    people = read_adult(sample_path("adult"))
+    everyone = [set(part.item_ids.tolist()) for part in parts(splits)]
+    assert sum(map(len, everyone)) == len(set().union(*everyone))
+    for part in parts(splits):
+        assert set(part.list_lengths.tolist()) == {20}
+        assert part.n_groups == n
+        counts = np.stack([np.bincount(one.groups, minlength=n) for one in part])
+        assert counts.max() - counts.min() == (1 if 20 % n else 0)
+        assert np.ptp(counts.sum(axis=0)) <= 1 + len(part) % n  # what is left over goes round
+        assert part.relevance.tolist() == people.earns_more[part.item_ids - 1].tolist()
+        for one in part[:10]:
+            assert len(set(one.item_ids.tolist())) == 20
+    names = splits.train.feature_names
+    seen = {name.partition("=")[0] for name in names}
+    assert not seen & {*hidden, "relationship", "income", "weight"}
+    assert {"age", "gain", "occupation"} <= seen
+    age = splits.test.features[:, names.index("age")] / people.age[splits.test.item_ids - 1]
+    assert np.ptp(age) < 1e-12  # divided by one number, that of the training people
+
+
+def test_adult_groups_and_feature_sets() -> None:
+    by_status = load_sample("adult", groups="marital_status", lists=20, features="work")
+    raw = read_adult(sample_path("adult")).marital_status[by_status.test.item_ids - 1].to_numpy()
+    named = np.array(by_status.test.group_names)[by_status.test.groups]
+    assert set(raw[named == "never married"]) == {"Never-married"}
+    assert {value.split("-")[0] for value in raw[named == "married"]} == {"Married"}
+    assert set(raw[named == "was married"]) <= {"Divorced", "Separated", "Widowed"}
+    seen = {name.partition("=")[0] for name in by_status.train.feature_names}
+    assert seen == {"age", "education_years", "occupation", "hours"}
+    assert SAMPLES["adult"].group_count("sex+race") == 10
+    scored = load_sample("adult", lists=20, score="logging").test
+    assert scored.score is not None
+    with pytest.raises(ConfigError, match=r"'features' of Adult must be one of \['all', 'work'\], got 'some'"):
+        load_sample("adult", features="some")
+    with pytest.raises(ConfigError, match="'features' is for 'adult'; 'mslr' has its own features"):
+        load_sample("mslr", features="work")
+    for wrong in ("sex+sex", "age", []):
+        with pytest.raises(ConfigError, match="'groups' of Adult must be of 'sex', 'marital_status', 'race'"):
+            adult_lists(sample_path("adult"), groups=wrong)
+    with pytest.raises(ConfigError, match="'adult' has 2, 3, 5, 6, 10 groups, got 4"):
+        load_sample("adult", groups=4)
+    with pytest.raises(ConfigError, match="2 lists of 9 cannot be drawn with as many of each of 10 groups"):
+        adult_lists(sample_path("adult"), groups="sex+race", lists=(2, 2, 2), list_length=9)
+
+
 def test_seeds_and_scores() -> None:
     first, again, other = (load_sample("german-credit", seed=seed, lists=30) for seed in (0, 0, 1))
     assert first.test.fingerprint == again.test.fingerprint != other.test.fingerprint
@@ -253,7 +327,9 @@ def test_seeds_and_scores() -> None:
 
 
 def test_refusals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"must be one of \['german-credit', 'mslr', 'hiring'\], got 'letor'"):
+    with pytest.raises(
+        ConfigError, match=r"must be one of \['german-credit', 'mslr', 'hiring', 'adult'\], got 'letor'"
+    ):
         load_sample("letor")
     with pytest.raises(ConfigError, match="'purpose', 'gender', 'age'"):
         load_sample("german-credit", groups="race")
@@ -271,7 +347,13 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"), [("german-credit", (0.05, "absolute")), ("mslr", (0.05, "absolute")), ("hiring", (0.1, "share"))]
+    ("name", "asked"),
+    [
+        ("german-credit", (0.05, "absolute")),
+        ("mslr", (0.05, "absolute")),
+        ("hiring", (0.1, "share")),
+        ("adult", (0.1, "share")),
+    ],
 )
 def test_every_sample_says_which_delta_it_opens_with(name: str, asked: tuple[float, str]) -> None:
     assert (SAMPLES[name].delta, SAMPLES[name].unit) == asked

@@ -77,6 +77,7 @@ def test_seeds_may_have_their_own_split():
         ({"dataset": {}}, "name one source"),
         ({"dataset": {"sample": "mslr", "file": "x.csv"}}, "name one source"),
         ({"dataset": {"file": "x.csv", "lists": 3}}, "for samples"),
+        ({"dataset": {"file": "x.csv", "features": "work"}}, "'features' is for samples"),
         ({"dataset": {"sample": "mslr", "columns": {"query": "q"}}}, "for a file"),
     ],
 )

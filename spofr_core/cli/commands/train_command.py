@@ -77,7 +77,7 @@ def run_config(
     groups = None
     if source.sample is not None:
         source.check_one_source()
-        dataset = DatasetSpec(sample=source.sample)
+        dataset = DatasetSpec(sample=source.sample, features=source.feature_set)
         groups = SAMPLES[source.sample].groups_of(source.groups)
     elif source.file is not None:
         dataset = DatasetSpec(file=str(source.file.resolve()), columns=_columns(source))

@@ -11,6 +11,7 @@ SAMPLES: Registry[Sample] = Registry(
         "german-credit": "spofr_core.data.samples.german_credit",
         "mslr": "spofr_core.data.samples.mslr",
         "hiring": "spofr_core.data.samples.hiring",
+        "adult": "spofr_core.data.samples.adult",
     },
 )
 """Every bundled dataset by its name."""

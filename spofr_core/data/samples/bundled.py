@@ -11,7 +11,14 @@ from spofr_core.data.samples import SAMPLES
 from spofr_core.data.samples.sample import Groups
 from spofr_core.errors import ConfigError, DataError
 
-_OWN = {"lists": "lists", "test_lists": "lists", "mask_group": "features", "score": "score", "folder": "file"}
+_OWN = {
+    "lists": "lists",
+    "test_lists": "lists",
+    "mask_group": "features",
+    "score": "score",
+    "folder": "file",
+    "features": "features",
+}
 
 
 def load_sample(
@@ -24,6 +31,7 @@ def load_sample(
     mask_group: bool = False,
     score: Literal["logging"] | None = None,
     folder: str | Path | None = None,
+    features: str | None = None,
 ) -> Splits:
     """A bundled dataset in three parts, with full-information labels.
 
@@ -32,10 +40,11 @@ def load_sample(
     name : str
         One of `SAMPLES`. German Credit: lists of 20 real applicants, 2 of them good credits. MSLR: lists of 20 web
         pages of real queries. Hiring: a synthetic market with the score of an unfair ranker; its features are
-        standardised.
+        standardised. Adult: lists of 20 real people, ranked by whether they earn more than 50,000 dollars.
     groups : optional
         German Credit: "purpose" (default), "gender", "age", or a number of age groups. MSLR: the number of quality
-        groups (default 2). Hiring: "gender" (default), "region" or both ["gender", "region"]; also 2, 4 or 8.
+        groups (default 2). Hiring: "gender" (default), "region" or both ["gender", "region"]; also 2, 4 or 8. Adult:
+        "sex" (default), "marital_status" (3), "race" (5), or several of them, crossed.
     seed : int
         Seed of splits and lists.
     lists, test_lists : int, optional
@@ -44,9 +53,11 @@ def load_sample(
         Leave the features out that the groups are made from (German Credit, MSLR).
     score : "logging", optional
         Also give the lists a score, that of a linear ranker trained on 1 % of the training queries. German Credit and
-        MSLR have no score of their own.
+        MSLR have no score of their own, nor has Adult.
     folder : path, optional
         MSLR: your own Fold folder (train.txt, vali.txt, test.txt) in place of the bundled chunk.
+    features : {"all", "work"}, optional
+        Adult: what a scorer may see. Never the groups; "work" is age, education, occupation and hours alone.
 
     Returns
     -------
@@ -54,7 +65,14 @@ def load_sample(
         With `.train`, `.validation` and `.test`.
     """
     sample = SAMPLES[name]
-    options = {"lists": lists, "test_lists": test_lists, "mask_group": mask_group, "score": score, "folder": folder}
+    options = {
+        "lists": lists,
+        "test_lists": test_lists,
+        "mask_group": mask_group,
+        "score": score,
+        "folder": folder,
+        "features": features,
+    }
     given = {option: value for option, value in options.items() if value is not None and value is not False}
     for option in given:
         if option not in sample.options:

@@ -43,8 +43,10 @@ class Sample(ABC):
     groupings : mapping of str to str
         Ways to group the items: key to label, the first is the default.
     options : frozenset of str
-        Which of "lists", "test_lists", "mask_group", "score" and "folder" `load` takes. "score" means that the data
-        has no score of its own, and that of a logging ranker can be asked for.
+        Which of "lists", "test_lists", "mask_group", "score", "folder" and "features" `load` takes. "score" means that
+        the data has no score of its own, and that of a logging ranker can be asked for.
+    feature_sets : mapping of str to str
+        What a scorer may see, for "features": key to label, the first is the default.
     delta, unit : float and "absolute" or "share"
         What is asked of its lists where nobody names a delta. Those of the class itself, 10 % of the mean exposure,
         are asked of data that is no sample: they mean the same in lists of any length.
@@ -55,6 +57,7 @@ class Sample(ABC):
     about: str
     credit: str = ""
     groupings: ClassVar[Mapping[str, str]]
+    feature_sets: ClassVar[Mapping[str, str]] = {}
     options: frozenset[str] = frozenset()
     delta: float = 0.1
     unit: Literal["absolute", "share"] = "share"
