@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -9,8 +10,19 @@ Question = Literal["header", "rank"]
 """What only the reader of the data can answer: does the first row hold names, is a column a rank or a score."""
 
 
+_LONGEST_MESSAGE = 1_500
+_LONGEST_QUOTE = 120
+_QUOTE = re.compile(rf"(['\"])((?:(?!\1).){{{_LONGEST_QUOTE + 4},}})\1", re.DOTALL)
+
+
 class SpofrError(Exception):
-    """Base class: catching it catches everything this package raises on purpose."""
+    """Base class: catching it catches everything this package raises on purpose.
+
+    Messages quote what is in the data, and that may be a whole file in one cell: long ones are shortened.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
 
     @property
     def plain(self) -> str:
@@ -57,7 +69,7 @@ class DataError(SpofrError):
         self.row = row
         self.fields = tuple(fields)
         self.question = question
-        self._plain = f"{message} {on_page}".rstrip()
+        self._plain = shortened(f"{message} {on_page}".rstrip())
 
     @property
     def plain(self) -> str:
@@ -89,6 +101,15 @@ class InfeasibleFairness(SpofrError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild_infeasible, (str(self), self.query, self.min_delta))
+
+
+def shortened(message: str) -> str:
+    """A message that fits a screen: long quotes are cut, and what is still too long loses its middle."""
+    if len(message) <= _LONGEST_MESSAGE:
+        return message
+    message = _QUOTE.sub(lambda quote: f"{quote[1]}{quote[2][:_LONGEST_QUOTE]}...{quote[1]}", message)
+    half = _LONGEST_MESSAGE // 2
+    return message if len(message) <= _LONGEST_MESSAGE else f"{message[:half]} ... {message[-half:]}"
 
 
 def first_line(error: BaseException) -> str:

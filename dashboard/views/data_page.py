@@ -112,7 +112,7 @@ def _content(source: Loaded) -> None:
 def _about_queries(data: RankingDataset) -> None:
     """What is known of the queries: slices and time."""
     told = [
-        f"{markdown(name, 60)} ({counted(len(np.unique(values.astype(str))), 'value', 'values')})"
+        f"{markdown(name, 60)} ({counted(len(set(values.tolist())), 'value', 'values')})"
         for name, values in data.attributes.items()
     ]
     sentences = [f"The queries can be sliced by {listed(told)}."] if told else []

@@ -7,6 +7,7 @@ from spofr_core.data.formats import FORMATS, Format, TextOptions, format_labels,
 from spofr_core.data.formats.source import Raw, as_utf8
 from spofr_core.data.formats.tables import ArrowTable, FrameTable, Table
 from spofr_core.data.group_spec import GroupSpec
+from spofr_core.data.ids import id_texts
 from spofr_core.data.limits import Limits
 from spofr_core.data.partition import Part, PartitionedFolder, partition_folder
 from spofr_core.data.reading.assemble import NothingLeft
@@ -51,6 +52,7 @@ __all__ = [
     "format_labels",
     "german_credit_lists",
     "hiring_csv",
+    "id_texts",
     "load_hiring",
     "load_sample",
     "mslr_fold",

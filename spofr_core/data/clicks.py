@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from pydantic import Field
 
 from spofr_core.config import StrictModel, checked_seed
 from spofr_core.data.dataset import RankingDataset
+from spofr_core.data.ids import id_texts, string_array
 from spofr_core.data.query_attributes import at_queries
 from spofr_core.data.rows import rows_of
 from spofr_core.data.shared_features import SharedFeatures, share
@@ -268,9 +269,11 @@ def _logged_scores(data: RankingDataset, logging: LoggingRanker | Literal["score
     return ranker.scores(data)
 
 
-def _impression_ids(query_ids: npt.NDArray[np.generic]) -> npt.NDArray[np.str_]:
-    numbers = np.arange(len(query_ids)).astype(np.str_)
-    return np.strings.add(np.strings.add(query_ids.astype(np.str_), "/"), numbers)
+def _impression_ids(query_ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    texts = id_texts(query_ids)
+    if texts.dtype.kind == "O":
+        return string_array([f"{query}/{number}" for number, query in enumerate(texts.tolist())])
+    return np.strings.add(np.strings.add(texts, "/"), np.arange(len(texts)).astype(np.str_))
 
 
 def _shared_features(data: RankingDataset, rows: npt.NDArray[np.int64]) -> SharedFeatures | None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.data.dataset import RankingDataset
+from spofr_core.data.ids import string_array
 from spofr_core.data.rows import offsets_of
 from spofr_core.errors import DataError
 
@@ -98,8 +99,8 @@ def _of_query(frame: pd.DataFrame, column: str, offsets: npt.NDArray[np.int64]) 
 
 
 def _ids(values: Any) -> npt.NDArray[Any]:
-    """Ids as a plain numpy array: integers as they are, strings as fixed-width strings."""
+    """Ids as a plain numpy array: integers as they are, strings as an array of strings."""
     array = np.asarray(values)
     if array.dtype == object and all(isinstance(value, str) for value in array):
-        return array.astype(np.str_)
+        return string_array(array.tolist())
     return array

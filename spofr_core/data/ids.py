@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ IdArray = npt.NDArray[Any]
 _Ints = npt.NDArray[np.integer[Any]]
 
 _BLOCK = 1 << 14
-_WIDE = 64  # characters: beyond it fixed-width strings waste more than Python objects
+_WIDE = 64  # characters: what a Python object costs beside its text
 
 
 def plain(value: Any) -> Any:
@@ -44,6 +45,21 @@ def to_ids(column: pa.ChunkedArray) -> IdArray:
         return np.asarray(column.to_numpy())
     integers = _as_integers(column)
     return _strings(column) if integers is None else integers
+
+
+def id_texts(ids: IdArray) -> IdArray:
+    """Ids as text, to look them up or to show them."""
+    if ids.dtype.kind == "U":
+        return ids
+    return ids.astype(np.str_) if ids.dtype.kind != "O" else string_array([str(value) for value in ids.tolist()])
+
+
+def string_array(texts: Sequence[str]) -> IdArray:
+    """Texts as an array: of fixed width, which is fast, unless a long one would make all others as wide as itself."""
+    lengths = [len(text) for text in texts]
+    if max(lengths, default=0) * len(lengths) <= 2 * sum(lengths) + _WIDE * len(lengths):
+        return np.array(texts, dtype=np.str_)
+    return np.array(texts, dtype=object)
 
 
 def first_odd_one(ids: IdArray) -> str | None:
@@ -112,8 +128,7 @@ def _strings(column: pa.ChunkedArray) -> IdArray:
     chunks = [_bytes_of(chunk) for chunk in column.chunks if len(chunk)]
     width = max((int(lengths.max()) for _, _, lengths in chunks), default=0)
     if width == 0 or width > _WIDE or any(content.max(initial=0) >= 128 for content, _, _ in chunks):
-        objects = np.array(column.to_pylist(), dtype=object)
-        return objects if width > 4 * _WIDE else objects.astype(np.str_)
+        return string_array(column.to_pylist())
     out = np.empty((len(column), width), dtype=np.uint32)
     first = 0
     for content, starts, lengths in chunks:

@@ -10,6 +10,8 @@ from spofr_core.config import StrictModel
 from spofr_core.errors import DataError
 from spofr_core.files import format_size
 
+_UNPACKED_FREELY = 2**28
+
 
 class Limits(StrictModel):
     """Caps on what is read.
@@ -17,7 +19,12 @@ class Limits(StrictModel):
     Parameters
     ----------
     file_bytes : int
-        Size of the file, after decompression.
+        Size of the file, after decompression; also of the table that it becomes in memory, where that is larger.
+    expansion : int
+        How many times its size a compressed file may unpack to, once it has unpacked to 256 MB: tables shrink to a
+        tenth, and what shrinks to a thousandth was made to fill the memory.
+    columns : int
+        Columns of a table.
     rows : int
         Rows (items summed over the lists).
     groups : int
@@ -29,6 +36,8 @@ class Limits(StrictModel):
     """
 
     file_bytes: Annotated[int, Field(gt=0)] = 8 * 2**30
+    expansion: Annotated[int, Field(gt=0)] = 100
+    columns: Annotated[int, Field(gt=0)] = 10_000
     rows: Annotated[int, Field(gt=0)] = 100_000_000
     groups: Annotated[int, Field(ge=2)] = 100
     list_length: Annotated[int, Field(gt=0)] = 100_000
@@ -41,6 +50,25 @@ class Limits(StrictModel):
                 f"{name} holds more than {format_size(self.file_bytes, '.4g')}, the limit here. Split it, or keep only "
                 "the columns that are needed.",
                 mend="Or raise the limit: limits=Limits(file_bytes=...).",
+            )
+
+    def check_expansion(self, packed: int, unpacked: int, name: str) -> None:
+        """Refuse a compressed file that unpacks to far more than any table does."""
+        if unpacked > max(_UNPACKED_FREELY, self.expansion * packed):
+            raise DataError(
+                f"{name} ({format_size(packed, '.4g')}) unpacks to more than {format_size(unpacked, '.4g')}, over "
+                f"{self.expansion} times its size, as no table does: the rest was not unpacked. If it is right, unpack "
+                "it first, and give what comes out.",
+                mend="Or raise the limit: limits=Limits(expansion=...).",
+            )
+
+    def check_columns(self, columns: int, name: str) -> None:
+        """Refuse a table that is too wide."""
+        if columns > self.columns:
+            raise DataError(
+                f"{name} has {columns:,} columns, more than the limit of {self.columns:,}. Keep only the columns that "
+                "are needed.",
+                mend="Or raise the limit: limits=Limits(columns=...).",
             )
 
     def check_rows(self, rows: int, name: str) -> None:

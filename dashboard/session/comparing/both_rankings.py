@@ -11,7 +11,7 @@ from dashboard.session.choices import choices
 from dashboard.session.comparing.rivals import NOW, Ranking, now_shown, rival_shown
 from dashboard.session.remembered import fairness_of
 from dashboard.session.sources import Loaded
-from spofr_core.data import RankingDataset
+from spofr_core.data import RankingDataset, id_texts
 from spofr_core.evaluation import Rival
 from spofr_core.reporting import group_styles, name_text, percent
 
@@ -66,7 +66,7 @@ def _moved(row: tuple[str, str] | None, came_from: Mapping[str, int], place: int
 def _most_probable(ranking: Ranking, query: str) -> tuple[list[tuple[str, str]], float] | None:
     """Item and group at each position of the most probable ranking of a query, and its probability."""
     data = ranking.data
-    places = np.flatnonzero(data.query_ids.astype(str) == query)
+    places = np.flatnonzero(id_texts(data.query_ids) == query)
     if not len(places):
         return None
     one, place = data[int(places[0])], int(places[0])

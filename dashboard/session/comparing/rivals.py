@@ -15,7 +15,7 @@ from dashboard.session.remembered import fairness_of, repaired
 from dashboard.session.sources import UPLOAD, Loaded, load_bundled
 from dashboard.session.upload_store import Upload
 from dashboard.session.uploads import LIMITS, open_upload, own_uploads, read_upload
-from spofr_core.data import SAMPLES, RankingDataset, preview_table
+from spofr_core.data import SAMPLES, RankingDataset, id_texts, preview_table
 from spofr_core.errors import DataError
 from spofr_core.evaluation import AuditResult, Comparison, Rival, audit, compare, parse_rival
 from spofr_core.fairness import Fairness, parse_delta
@@ -94,7 +94,7 @@ def rival_shown(source: Loaded, rival: Rival) -> Ranking:
 
 def _same_queries(shown: RankingDataset, data: RankingDataset) -> RankingDataset:
     """Of a rival's data, the queries of the slice that is looked at."""
-    there = np.isin(data.query_ids.astype(str), shown.query_ids.astype(str))
+    there = np.isin(id_texts(data.query_ids), id_texts(shown.query_ids))
     return data[there] if there.any() else data
 
 

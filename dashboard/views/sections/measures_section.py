@@ -16,6 +16,7 @@ from dashboard.session.findings.named_values import named_values
 from dashboard.session.sources import Loaded
 from dashboard.widgets.elements import chart, show_table
 from dashboard.widgets.measure_picker import measure_picker
+from spofr_core.data import id_texts
 from spofr_core.errors import SpofrError
 from spofr_core.evaluation import AuditResult, Measured
 from spofr_core.measures import TARGETS, parse_measure
@@ -147,7 +148,7 @@ def _spread(result: AuditResult, found: Measured | None) -> None:
     if not np.isfinite(values[named]).any():
         st.caption(f"{markdown(entry['label'])} has no value in any query.")
         return
-    frame = pd.DataFrame({"query": result.table.query_ids.astype(str), "value": values[named]})
+    frame = pd.DataFrame({"query": id_texts(result.table.query_ids), "value": values[named]})
     label = name_text(entry["label"])
     chart(
         measure_histogram(frame, label),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 from dashboard.escaping import markdown
@@ -38,7 +37,7 @@ def slice_chooser(source: Loaded) -> None:
 
 def _box(whole: Loaded, source: Loaded, place: int, name: str) -> None:
     key = f"{_KEY}-{place}"
-    offered = [ALL, *np.unique(whole.data.attributes[name].astype(str)).tolist()]
+    offered = [ALL, *sorted(set(whole.data.attributes[name].tolist()))]
     follow(key, source.chosen.get(name, ALL), of=(whole.data.fingerprint, name))
 
     def take() -> None:

@@ -7,9 +7,8 @@ import dataclasses
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, islice
 
 import pandas as pd
 import pyarrow as pa
@@ -20,11 +19,10 @@ from spofr_core.data.formats.header import SEEN_ROWS, header_doubt
 from spofr_core.data.formats.source import Raw, as_utf8
 from spofr_core.data.formats.tables import Kind, Table, duplicated_column, no_rows, parse_numbers
 from spofr_core.data.limits import Limits
-from spofr_core.errors import ConfigError, DataError
+from spofr_core.errors import ConfigError, DataError, first_line
 
-if TYPE_CHECKING:
-    from _csv import Reader as _Reader
-
+_LONGEST_LINE = 1 << 24
+_LOOKED_CHARACTERS = 1 << 18
 _DELIMITERS = ",;\t|"
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+")
@@ -67,8 +65,8 @@ class CsvTable(Table):
         decimal: str | None = None,
         header: bool | None = None,
     ) -> None:
-        if decimal is not None and len(decimal) != 1:
-            raise ConfigError(f"A decimal sign is one character, got {decimal!r}.")
+        _check_sign("decimal sign", decimal)
+        _check_sign("delimiter", delimiter)
         self.name = raw.name
         self.notes: list[str] = []
         text, found = as_utf8(raw, encoding)
@@ -78,16 +76,22 @@ class CsvTable(Table):
         self._text, head = text.slice(blank), head[blank:]
         if not head.strip():
             raise DataError(f"{raw.name} is empty: there are no column names and no rows in it.")
-        if header is not False and b"\n" not in head and b"\r" not in head:
-            raise no_rows(raw.name)
+        if b"\n" not in head and b"\r" not in head:
+            if len(head) < self._text.size:
+                raise self._long_line(1)
+            if header is not False:
+                raise no_rows(raw.name)
         if found not in (None, "utf-8-sig") and encoding is None:
             self.notes.append(f"{raw.name} is {found} text; it was read as such.")
         self._limits = limits
         self._delimiter = self._find_delimiter(head, delimiter, raw.suffix)
         # Line breaks inside quotes cost parallel parsing, so they are allowed for only where quotes occur.
         self._quoted = re.search(b'"', memoryview(self._text)) is not None
-        first, *below = islice((record for record in self._records(head) if record), SEEN_ROWS + 1)
+        first, *below = islice((record for _, record in self._records() if record), SEEN_ROWS + 1)
+        limits.check_columns(len(first), raw.name)
         self._decimal = self._find_decimal(below) if decimal is None else decimal
+        if self._decimal == self._delimiter:
+            raise ConfigError(f"The decimal sign and the delimiter are both {self._decimal!r}: name another for one.")
         if header is None:
             self.header_doubt = header_doubt(first, below)
             header = not self.header_doubt
@@ -99,8 +103,6 @@ class CsvTable(Table):
 
     def _find_delimiter(self, head: bytes, delimiter: str | None, suffix: str) -> str:
         if delimiter is not None:
-            if len(delimiter) != 1:
-                raise ConfigError(f"A delimiter is one character, got {delimiter!r}.")
             return delimiter
         lines = head.decode("utf-8", "ignore").splitlines()
         found = sniff_delimiter(lines[:50])
@@ -121,10 +123,41 @@ class CsvTable(Table):
         self.notes.append(f"Numbers of {self.name} have a decimal comma.")
         return ","
 
-    def _records(self, text: bytes | None = None) -> _Reader:
-        content = bytes(self._text) if text is None else text
-        lines = io.StringIO(content.decode("utf-8", "ignore"), newline="")
-        return csv.reader(lines, delimiter=self._delimiter)
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Every record with the line that it begins on, one after the other: a large file is not unpacked for it."""
+        reader = csv.reader(self._lines(), delimiter=self._delimiter)
+        while True:
+            line = reader.line_num + 1 + self._skipped_lines
+            try:
+                record = next(reader, None)
+            except csv.Error as error:
+                raise DataError(
+                    f"The text that begins on line {line} of {self.name} cannot be read: {first_line(error)}. Most "
+                    'often a quotation mark (") is opened there and never closed. Close it, or double it where it '
+                    "belongs to the text.",
+                    row=line,
+                ) from error
+            if record is None:
+                return
+            yield line, record
+
+    def _lines(self) -> Iterator[str]:
+        with io.TextIOWrapper(pa.BufferReader(self._text), encoding="utf-8", newline="") as text:
+            for number in count(1):
+                line = text.readline(_LONGEST_LINE)
+                if len(line) == _LONGEST_LINE:
+                    raise self._long_line(number)
+                if not line:
+                    return
+                yield line
+
+    def _long_line(self, number: int) -> DataError:
+        line = number + self._skipped_lines
+        return DataError(
+            f"Line {line} of {self.name} is longer than {_LONGEST_LINE:,} characters, which is no row of a table: "
+            "check that it has line breaks.",
+            row=line,
+        )
 
     def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
         positions = {name: self._position(name) for name in kinds}
@@ -169,10 +202,8 @@ class CsvTable(Table):
 
     def _broken_row(self, error: pa.ArrowInvalid) -> DataError:
         """Find the line with too few or too many fields."""
-        records = self._records()
-        for record in records:
+        for line, record in self._records():
             if record and len(record) != len(self.names):
-                line = records.line_num + self._skipped_lines
                 shown = self._delimiter.join(record)
                 shown = shown if len(shown) <= 80 else shown[:77] + "..."
                 return DataError(
@@ -185,11 +216,14 @@ class CsvTable(Table):
         return DataError(f"{self.name} cannot be read as delimited text: {str(error).splitlines()[0]}")
 
     def head(self, rows: int) -> pd.DataFrame:
-        text = bytes(self._text.slice(0, min(self._text.size, 1 << 18)))
-        if len(text) < self._text.size:
-            text = text[: text.rfind(b"\n") + 1]
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
+        for _, record in islice(self._records(), rows + 1):
+            writer.writerow(record)
+            if text.tell() > _LOOKED_CHARACTERS:
+                break
         try:
-            table = self._parse(None, rows=pa.py_buffer(text))
+            table = self._parse(None, rows=pa.py_buffer(text.getvalue().encode()))
         except pa.ArrowInvalid as error:
             raise self._broken_row(error) from error
         frame = pd.DataFrame(table.slice(0, rows).to_pandas())
@@ -198,15 +232,8 @@ class CsvTable(Table):
 
     def line_of(self, row: int) -> int:
         """Line of a data row: exact also after blank lines and quoted line breaks (and slow: for errors only)."""
-        records = self._records()
-        start, index = 1, -int(self.has_header)  # the line of column names is row -1
-        for record in records:
-            if record:
-                if index == row:
-                    break
-                index += 1
-            start = records.line_num + 1
-        return start + self._skipped_lines
+        filled = (line for line, record in self._records() if record)
+        return next(islice(filled, row + int(self.has_header), None))
 
 
 def _head_of(text: pa.Buffer) -> bytes:
@@ -214,14 +241,22 @@ def _head_of(text: pa.Buffer) -> bytes:
     head = bytes(text.slice(0, min(text.size, 1 << 16)))
     if b"\n" in head or b"\r" in head:
         return head
-    return bytes(text.slice(0, min(text.size, 1 << 24)))
+    return bytes(text.slice(0, min(text.size, _LONGEST_LINE)))
+
+
+def _check_sign(what: str, sign: str | None) -> None:
+    if sign is not None and (len(sign) != 1 or not sign.isascii() or sign.isalnum() or sign in '"\r\n\0'):
+        raise ConfigError(f"A {what} is one character, and no letter, digit or quotation mark; got {sign!r}.")
 
 
 def sniff_delimiter(lines: Sequence[str]) -> str | None:
     """The delimiter that cuts the lines into the same number (above one) of fields, most fields first."""
     best: tuple[float, int, str] | None = None
     for delimiter in _DELIMITERS:
-        widths = [len(record) for record in csv.reader(lines, delimiter=delimiter) if record]
+        try:
+            widths = [len(record) for record in csv.reader(lines, delimiter=delimiter) if record]
+        except csv.Error:  # a field too long: what parts nothing is no delimiter
+            continue
         if not widths or widths[0] < 2:
             continue
         agreeing = Counter(widths)[widths[0]] / len(widths)

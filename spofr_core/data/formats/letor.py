@@ -44,11 +44,12 @@ class LetorTable(Table):
         self.name = raw.name
         self.notes: list[str] = []
         self._limits = limits
-        self._text, _ = as_utf8(raw, encoding)
+        text, _ = as_utf8(raw, encoding)
+        self._text = _with_line_feeds(text)  # not all of the parsers end a line at a carriage return
         if widest is None:
-            self._lines = parse_letor(self._text, raw.name)
+            self._lines = parse_letor(self._text, raw.name, limits)
         else:
-            self._lines = parse_each(bytes(self._text), raw.name, widest)
+            self._lines = parse_each(bytes(self._text), raw.name, limits, widest)
         self.feature_names = self._lines.feature_names
         if widest is not None and self.feature_names and int(self.feature_names[-1]) > widest:
             self.notes.append(
@@ -96,6 +97,12 @@ class LetorTable(Table):
         """Line number (from 1) of a row: blank lines and comment lines are no rows."""
         lines = bytes(self._text).splitlines()
         return [number for number, line in enumerate(lines, 1) if line.split(b"#", 1)[0].strip()][row]
+
+
+def _with_line_feeds(text: pa.Buffer) -> pa.Buffer:
+    if re.search(rb"\r", memoryview(text)) is None:
+        return text
+    return pa.py_buffer(bytes(text).replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
 
 
 class Letor(Format):

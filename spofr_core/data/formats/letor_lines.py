@@ -17,11 +17,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError
+from spofr_core.files import format_size
 
 _BLOCK = 1 << 26
 _MAX_FEATURE = 1_000_000
-_MAX_CELLS = 2_000_000_000  # 16 GB
+_MAX_DIGITS = 9
 _COMMENT = re.compile(rb"#([^\r\n]*)")
 _COMMENT_LINE = re.compile(rb"(?m)^[ \t]*#[^\n]*(\n|\Z)")
 _NAMED_ID = re.compile(r"\bdoc(?:id|no|_id)?\s*[=:]\s*(\S+)", re.IGNORECASE)
@@ -38,14 +40,14 @@ class LetorLines:
     feature_names: tuple[str, ...]
 
 
-def parse_letor(text: pa.Buffer, name: str) -> LetorLines:
-    """Parse all lines of UTF-8 text; `DataError` names the first line that does not parse."""
+def parse_letor(text: pa.Buffer, name: str, limits: Limits) -> LetorLines:
+    """Parse all lines of UTF-8 text, ended by line feeds; `DataError` names the first line that does not parse."""
     if _begins_regular(bytes(text.slice(0, min(text.size, 1 << 18)))):
         lines = _parse_regular(text)
         if lines is not None:
             return lines
     content = bytes(text)
-    return _parse_sparse(content) or parse_each(content, name)
+    return _parse_sparse(content, limits) or parse_each(content, name, limits)
 
 
 def _begins_regular(head: bytes) -> bool:
@@ -129,7 +131,7 @@ def _regular_columns(block: bytes) -> list[str] | None:
     numbers = fields[3::2]
     if len(fields) < 5 or len(fields) % 2 == 0 or fields[1] != "qid" or len(set(numbers)) < len(numbers):
         return None
-    if not all(number.isdecimal() and int(number) <= 10 * len(numbers) for number in numbers):
+    if not all(_is_feature(number) and int(number) <= 10 * len(numbers) for number in numbers):
         return None
     values = [f"value of {number}" for number in numbers]
     return ["label", "qid", "query", *(name for pair in zip(numbers, values, strict=True) for name in pair)]
@@ -159,7 +161,12 @@ def _parse_block(
     return table["label"].to_numpy(), table["query"], features
 
 
-def _parse_sparse(text: bytes) -> LetorLines | None:
+def _is_feature(number: str) -> bool:
+    """Whether a text is a feature number: digits, and not so many that they are no number that anything is called."""
+    return number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS
+
+
+def _parse_sparse(text: bytes, limits: Limits) -> LetorLines | None:
     """scikit-learn's reader, which takes whole-number query ids and sorted features; None if it refuses."""
     from sklearn.datasets import load_svmlight_file  # here: it takes a second to import
 
@@ -171,7 +178,7 @@ def _parse_sparse(text: bytes) -> LetorLines | None:
         return None
     if matrix.shape[1] > _MAX_FEATURE + 1:
         return None
-    _check_cells(matrix.shape[0], matrix.shape[1] - 1)
+    _check_cells(matrix.shape[0], matrix.shape[1] - 1, limits)
     used = 1 if matrix.shape[1] > 1 and matrix[:, 0].nnz == 0 else 0
     comments = [line.partition(b"#")[2].decode() for line in _data_lines(text)] if b"#" in text else []
     return LetorLines(
@@ -183,15 +190,17 @@ def _parse_sparse(text: bytes) -> LetorLines | None:
     )
 
 
-def _check_cells(lines: int, highest: int) -> None:
-    if lines * (highest + 1) > _MAX_CELLS:
+def _check_cells(lines: int, highest: int, limits: Limits) -> None:
+    if 8 * lines * (highest + 1) > limits.file_bytes:
         raise DataError(
-            f"{lines:,} lines with feature numbers up to {highest:,} are too much for a full table. Split the file by "
-            "query, or keep fewer features."
+            f"{lines:,} lines with feature numbers up to {highest:,} are too much for a full table, which would take "
+            f"more than {format_size(limits.file_bytes, '.4g')}, the limit here. Split the file by query, or number "
+            "the features from 1 without gaps.",
+            mend="Or raise the limit: limits=Limits(file_bytes=...).",
         )
 
 
-def parse_each(text: bytes, name: str, widest: int | None = None) -> LetorLines:
+def parse_each(text: bytes, name: str, limits: Limits, widest: int | None = None) -> LetorLines:
     """Line by line: for query ids that are text, to say which line is wrong, and for a preview.
 
     With feature numbers above `widest` only features that occur get a column, and only so many.
@@ -200,14 +209,14 @@ def parse_each(text: bytes, name: str, widest: int | None = None) -> LetorLines:
     query_ids: list[str] = []
     comments: list[str] = []
     rows: list[dict[int, float]] = []
-    for number, line in enumerate(text.decode().splitlines(), 1):
-        content, _, comment = line.partition("#")
+    for number, line in enumerate(text.splitlines(), 1):
+        content, _, comment = line.partition(b"#")
         if not content.strip():
             continue
         label, query_id, features = _parse_line(content, number, name)
         labels.append(label)
         query_ids.append(query_id)
-        comments.append(comment)
+        comments.append(comment.decode())
         rows.append(features)
     if not rows:
         raise DataError(f"{name} has no rows: only blank lines and comments.")
@@ -216,7 +225,7 @@ def parse_each(text: bytes, name: str, widest: int | None = None) -> LetorLines:
     if widest is not None and highest > widest:
         names = present[:widest]
     else:
-        _check_cells(len(rows), highest)
+        _check_cells(len(rows), highest, limits)
         names = list(range(min(1, present[0]) if present else 1, highest + 1))
     column = {feature: k for k, feature in enumerate(names)}
     dense = np.zeros((len(rows), len(names)))
@@ -233,16 +242,17 @@ def parse_each(text: bytes, name: str, widest: int | None = None) -> LetorLines:
     )
 
 
-def _parse_line(content: str, number: int, name: str) -> tuple[float, str, dict[int, float]]:
+def _parse_line(content: bytes, number: int, name: str) -> tuple[float, str, dict[int, float]]:
     def broken(what: str) -> DataError:
-        shown = content.strip() if len(content) <= 80 else content.strip()[:77] + "..."
+        shown = content.strip().decode()
+        shown = shown if len(shown) <= 80 else shown[:77] + "..."
         return DataError(
             f"Line {number} of {name} does not parse: {what}, in {shown!r}. "
             "A line reads: label qid:ID feature:value ... # item id (feature numbers from 1).",
             row=number,
         )
 
-    fields = content.split()
+    fields = [field.decode() for field in content.split()]  # bytes part at blanks alone, text at U+00A0 too
     try:
         label = float(fields[0])
     except ValueError:
@@ -252,16 +262,16 @@ def _parse_line(content: str, number: int, name: str) -> tuple[float, str, dict[
     features: dict[int, float] = {}
     for entry in fields[2:]:
         key, colon, value = entry.partition(":")
-        if not colon or not key.isdecimal():
+        if not colon or not (key.isascii() and key.isdecimal()):
             raise broken(f"{entry!r} is not feature:value")
         try:
             amount = float(value)
         except ValueError:
             raise broken(f"the value {value!r} of feature {key} is not a number") from None
+        if not _is_feature(key) or int(key) > _MAX_FEATURE:
+            raise broken(f"feature number {key} is above {_MAX_FEATURE:,}")
         if int(key) in features:
             raise broken(f"feature {key} occurs twice")
-        if int(key) > _MAX_FEATURE:
-            raise broken(f"feature number {key} is above {_MAX_FEATURE:,}")
         features[int(key)] = amount
     return label, fields[1][4:], features
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from spofr_core.data.formats import FORMATS, Format, TextOptions
 from spofr_core.data.formats.source import Raw
-from spofr_core.data.formats.tables import ArrowTable, Table
+from spofr_core.data.formats.tables import ArrowTable, Table, is_text
 from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError, first_line
 
@@ -28,8 +28,14 @@ class Parquet(Format):
     def open(self, raw: Raw, limits: Limits, options: TextOptions) -> Table:
         """A file from memory."""
         try:
-            return ArrowTable(pq.ParquetFile(pa.BufferReader(raw.data)).read(), raw.name, limits)
-        except (pa.ArrowInvalid, OSError) as error:
+            schema = pq.read_schema(pa.BufferReader(raw.data))
+            # One long text that all rows share is one in the file: as a dictionary it is one in memory too.
+            texts = [field.name for field in schema if is_text(field.type)]
+            file = pq.ParquetFile(pa.BufferReader(raw.data), read_dictionary=texts)
+            limits.check_columns(len(schema), raw.name)
+            limits.check_rows(file.metadata.num_rows, raw.name)
+            return ArrowTable(file.read().replace_schema_metadata(None), raw.name, limits)
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise DataError(
                 f"{raw.name} cannot be read as Parquet ({first_line(error)}). "
                 "Write it again, or check that the copy is whole."
@@ -43,7 +49,7 @@ class Parquet(Format):
         """All .parquet files below the folder, in the order of their names."""
         try:
             return ArrowTable(pq.ParquetDataset(folder), folder.name, limits)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise DataError(f"The folder {folder.name} cannot be read as Parquet ({first_line(error)}).") from error
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import os
 import zlib
 from dataclasses import dataclass
@@ -15,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from spofr_core.data.limits import Limits
-from spofr_core.errors import DataError
+from spofr_core.errors import DataError, first_line
 
 Source = str | os.PathLike[str] | bytes | IO[bytes] | IO[str]
 
+_PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -86,16 +86,24 @@ def _content_of(source: Source, limits: Limits) -> tuple[str, pa.Buffer]:
     name = Path(str(getattr(source, "name", "the uploaded file"))).name
     if hasattr(source, "seek"):
         source.seek(0)
-    content: Any = source.read(limits.file_bytes + 1)
-    data = content.encode() if isinstance(content, str) else bytes(content)
-    limits.check_bytes(len(data), name)
-    return name, pa.py_buffer(data)
+    return name, _all_of(source, name, limits)
+
+
+def _all_of(stream: Any, name: str, limits: Limits, packed: int | None = None) -> pa.Buffer:
+    """All that a stream has, in pieces: whoever asks a file for its limit at once is given that much memory."""
+    content = bytearray()
+    while piece := stream.read(_PIECE):
+        content += piece.encode() if isinstance(piece, str) else piece
+        limits.check_bytes(len(content), name)
+        if packed is not None:
+            limits.check_expansion(packed, len(content), name)
+    return pa.py_buffer(content)
 
 
 def _gunzip(data: pa.Buffer, name: str, limits: Limits) -> pa.Buffer:
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            return pa.py_buffer(stream.read(limits.file_bytes + 1))
+        with gzip.GzipFile(fileobj=pa.BufferReader(data)) as stream:
+            return _all_of(stream, name, limits, packed=data.size)
     except EOFError as error:
         raise DataError(
             f"{name} is a gzip file that ends too early ({data.size:,} compressed bytes): it is truncated. "
@@ -120,9 +128,13 @@ def as_utf8(raw: Raw, encoding: str | None = None) -> tuple[pa.Buffer, str | Non
         _check_utf8(raw)
         return raw.data, None
     try:
+        codecs.lookup(found)
+    except (LookupError, ValueError) as error:
+        raise DataError(
+            f"There is no encoding {found!r}; try 'utf-8', 'latin-1', 'cp1252' or 'utf-16'.", fields=("encoding",)
+        ) from error
+    try:
         return pa.py_buffer(bytes(raw.data).decode(found).encode()), found
-    except LookupError as error:
-        raise DataError(f"There is no encoding {found!r}; try 'utf-8', 'latin-1', 'cp1252' or 'utf-16'.") from error
     except UnicodeDecodeError as error:
         raise DataError(
             f"{raw.name} is not {found}: byte 0x{bytes(raw.data)[error.start]:02x} at offset {error.start:,} "
@@ -130,6 +142,12 @@ def as_utf8(raw: Raw, encoding: str | None = None) -> tuple[pa.Buffer, str | Non
             fields=("encoding",),
             mend="Give the encoding that it was saved in: encoding=...",
             on_page="Choose the encoding that it was saved in.",
+        ) from error
+    except (LookupError, ValueError) as error:  # encodings that are none of text, or decode to half characters
+        raise DataError(
+            f"{raw.name} cannot be read as {found!r} ({first_line(error)}); try 'utf-8', 'latin-1', 'cp1252' or "
+            "'utf-16'.",
+            fields=("encoding",),
         ) from error
 
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError, first_line
+from spofr_core.files import format_size
 
 Kind = Literal["plain", "coded", "number", "time"]
 """How a column is wanted: ids as they are; few distinct values, as a dictionary; float64; timestamps where the table
@@ -81,12 +82,45 @@ class ArrowTable(Table):
     def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
         columns = list(kinds)
         table = self._table
-        part = table.select(columns) if isinstance(table, pa.Table) else table.read(columns=columns)
+        for name in columns:
+            if self.names.count(name) > 1:
+                raise duplicated_column(name, self.name)
+        try:
+            part = table.select(columns) if isinstance(table, pa.Table) else table.read(columns=columns)
+            part.validate(full=True)
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from error
         self._limits.check_rows(part.num_rows, self.name)
         return {name: self._as_kind(part[name], name, kind) for name, kind in kinds.items()}
 
+    def _damaged(self, error: Exception) -> DataError:
+        return DataError(
+            f"{self.name} is damaged ({first_line(error)}). Write it again, with text in UTF-8, or check that the copy "
+            "is whole."
+        )
+
+    def _without_dictionary(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+        """Each value written out, unless that takes more memory than a file may."""
+        if not pa.types.is_dictionary(column.type):
+            return column
+        if is_text(column.type.value_type):
+            written = (pc.sum(pc.take(pc.binary_length(chunk.dictionary), chunk.indices)) for chunk in column.chunks)
+            if sum(total.as_py() or 0 for total in written) > self._limits.file_bytes:
+                raise DataError(
+                    f"The texts in column {name!r} of {self.name} are more than "
+                    f"{format_size(self._limits.file_bytes, '.4g')} when each is written out, the limit here: replace "
+                    "them by short ids.",
+                    column=name,
+                    mend="Or raise the limit: limits=Limits(file_bytes=...).",
+                )
+            return column.cast(pa.large_string())
+        return column.cast(column.type.value_type)
+
     def _as_kind(self, column: pa.ChunkedArray, name: str, kind: Kind) -> pa.ChunkedArray:
+        if kind == "coded" and pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
+            return column
         if kind != "number":
+            column = self._without_dictionary(column, name)
             try:
                 return _moments(column) if kind == "time" else _plain_type(column)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -95,11 +129,10 @@ class ArrowTable(Table):
                     "convert it to text or whole numbers first.",
                     column=name,
                 ) from error
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+        column = self._without_dictionary(column, name)
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8())
-        if _is_text(column.type):
+        if is_text(column.type):
             return parse_numbers(column, name, self)
         try:
             return column.cast(pa.float64(), safe=False)
@@ -109,11 +142,22 @@ class ArrowTable(Table):
             ) from error
 
     def head(self, rows: int) -> pd.DataFrame:
-        if isinstance(self._table, pa.Table):
-            return pd.DataFrame(self._table.slice(0, rows).to_pandas())
-        first = pq.ParquetFile(self._table.files[0])
-        batch = next(first.iter_batches(batch_size=rows), None)
-        return pd.DataFrame(first.schema_arrow.empty_table().to_pandas() if batch is None else batch.to_pandas())
+        try:
+            if isinstance(self._table, pa.Table):
+                part = self._table.slice(0, rows)
+            else:
+                first = pq.ParquetFile(self._table.files[0])
+                batches = [next(first.iter_batches(batch_size=rows), None)]
+                part = pa.Table.from_batches([batch for batch in batches if batch], first.schema_arrow)
+            part.validate(full=True)
+            # What pandas has left in the file would make columns an index, and may be damaged.
+            frame = pd.DataFrame(part.to_pandas(ignore_metadata=True))
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from error
+        for k, field in enumerate(part.schema):
+            if pa.types.is_nested(field.type):  # to be looked at as text: lists cannot be counted or compared
+                frame.isetitem(k, frame.iloc[:, k].astype(str).to_numpy())
+        return frame
 
 
 class FrameTable(Table):
@@ -229,8 +273,6 @@ def _refuse_mixed(series: pd.Series, name: str, source: str) -> None:
 
 def _plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Integers, floats and plain strings: the types that ids and groups are made from."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     kind = column.type
     if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) >= 2**63:
         return column.cast(pa.large_string())
@@ -246,8 +288,6 @@ def _plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Dates and timestamps as UTC without a zone; any other type as it names things."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     if pa.types.is_date(column.type):
         return column.cast(pa.timestamp("us"))
     if not pa.types.is_timestamp(column.type):
@@ -256,5 +296,6 @@ def _moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.timestamp("us", tz=column.type.tz), safe=False).cast(pa.int64()).cast(pa.timestamp("us"))
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is that of text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +13,7 @@ import pandas as pd
 from spofr_core.data.formats import FORMATS, Format, TextOptions
 from spofr_core.data.formats.source import Raw, Source, as_utf8, open_raw
 from spofr_core.data.formats.tables import FrameTable, Table
+from spofr_core.data.ids import id_texts
 from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError
 
@@ -57,7 +57,7 @@ def relevance_from_qrels(
             f"{raw.name} judges item {item!r} of query {query!r} twice, again at line {lines[row]}: keep one judgment.",
             row=int(lines[row]),
         )
-    wanted = pd.MultiIndex.from_arrays([query_of_row.astype(str), item_ids.astype(str)])
+    wanted = pd.MultiIndex.from_arrays([id_texts(query_of_row), id_texts(item_ids)])
     found = judged.get_indexer(wanted)
     values = np.where(found >= 0, relevance.to_numpy(dtype=np.float64)[found], 0.0)
     return values, _judgment_notes(raw.name, found, judged, wanted)
@@ -81,21 +81,21 @@ def _read_fields(
 ) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
     """Fields separated by blanks or tabs, all as text, and the line number of each row."""
     text, _ = as_utf8(raw, encoding)
-    content = bytes(text).decode()
-    filled = [number for number, line in enumerate(content.splitlines(), 1) if line.strip()]
+    filled: list[int] = []
+    columns: tuple[list[str], ...] = tuple([] for _ in names)
+    # Bytes, not text: characters such as U+2028 or U+00A0 end no line and part no fields, they belong to an id.
+    for number, line in enumerate(bytes(text).splitlines(), 1):
+        fields = line.split()
+        if fields and len(fields) != len(names):
+            shown = line.strip().decode()
+            raise DataError(f"Line {number} of {raw.name} has {len(fields)} fields: {shown!r}; {rule}.", row=number)
+        if fields:
+            filled.append(number)
+            for column, field in zip(columns, fields, strict=True):
+                column.append(field.decode())
     if not filled:
         raise DataError(f"{raw.name} has no rows.")
-    lines = content.splitlines()
-    for number in filled:
-        fields = len(lines[number - 1].split())
-        if fields != len(names):
-            raise DataError(
-                f"Line {number} of {raw.name} has {fields} fields: {lines[number - 1].strip()!r}; {rule}.", row=number
-            )
-    frame = pd.read_csv(
-        io.StringIO(content), sep=r"\s+", header=None, names=list(names), dtype=str, keep_default_na=False, quoting=3
-    )
-    return frame, np.array(filled, dtype=np.int64)
+    return pd.DataFrame(dict(zip(names, columns, strict=True)), dtype=object), np.array(filled, dtype=np.int64)
 
 
 class TrecRun(Format):

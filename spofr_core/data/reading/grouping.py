@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from spofr_core.data.formats.tables import Kind, Table, to_float
 from spofr_core.data.group_spec import Grouping, GroupSpec, Labels, group_by_labels, group_by_number
-from spofr_core.data.ids import factorize, label_text, to_ids
+from spofr_core.data.ids import factorize, id_texts, label_text, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.columns import guess_columns, missing_column, unknown_role
 from spofr_core.errors import DataError
@@ -74,7 +74,7 @@ class Lookup:
                 raise missing_column(column, self.table.names, "group", self.table.name)
         kinds: dict[str, Kind] = dict.fromkeys(spec.columns, "number" if spec.numeric else "coded")
         read = self.table.read({self._mapping["item"]: "plain", **kinds})
-        known = pd.Index(to_ids(read[self._mapping["item"]]).astype(str))
+        known = pd.Index(id_texts(to_ids(read[self._mapping["item"]])))
         if known.has_duplicates:
             row = int(np.argmax(known.duplicated()))
             line = self.table.line_of(row)
@@ -83,7 +83,7 @@ class Lookup:
                 column=self._mapping["item"],
                 row=line,
             )
-        rows = known.get_indexer(pd.Index(item_ids.astype(str)))
+        rows = known.get_indexer(pd.Index(id_texts(item_ids)))
         if spec.numeric:
             values = to_float(read[spec.columns[0]])
             return group_by_number(np.where(rows < 0, np.nan, values[rows]), spec)

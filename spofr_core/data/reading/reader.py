@@ -18,7 +18,7 @@ from spofr_core.data.formats.source import Source
 from spofr_core.data.formats.tables import MISSING_VALUES, Kind, Table, no_rows, to_float
 from spofr_core.data.formats.trec import relevance_from_qrels
 from spofr_core.data.group_spec import GroupSpec, Missing
-from spofr_core.data.ids import factorize, first_odd_one, to_ids
+from spofr_core.data.ids import factorize, first_odd_one, id_texts, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import Parsed, assemble
 from spofr_core.data.reading.columns import (
@@ -451,7 +451,7 @@ def _judge(parsed: Parsed, qrels: Source, limits: Limits) -> None:
             mend="Name it: item='...'.",
             on_page="Choose the item column.",
         )
-    queries = parsed.query_ids.astype(str)[parsed.query_codes]
+    queries = id_texts(parsed.query_ids)[parsed.query_codes]
     relevance, notes = relevance_from_qrels(qrels, queries, parsed.item_ids, limits)
     parsed.numbers["relevance"] = relevance
     parsed.notes.extend(notes)
