@@ -29,12 +29,16 @@ class Page:
         Beside the title, such as ":material/balance:".
     module : str
         Full name of the module whose function `page` draws it.
+    leads : bool
+        Whether it has something to show before what stands beside it, once it is open: its code then calls `controls`
+        of `dashboard.widgets.controls` itself.
     """
 
     name: str
     title: str
     icon: str
     module: str
+    leads: bool = False
 
     def open(self) -> None:
         """Draw it; its code is loaded when somebody first goes there."""
@@ -59,7 +63,7 @@ for _name, _title, _icon in (
     ("tradeoffs", "Tradeoffs", ":material/show_chart:"),
     ("guarantees", "Guarantees", ":material/verified_user:"),
 ):
-    PAGES.register(Page(_name, _title, _icon, f"dashboard.views.{_name}_page"))
+    PAGES.register(Page(_name, _title, _icon, f"dashboard.views.{_name}_page", leads=_name == "audit"))
 
 
 def page_named(name: str) -> st.Page:

@@ -19,8 +19,9 @@ from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.views.sections.measures_section import measures_section
 from dashboard.views.sections.slices_section import audit_values, slices_section
+from dashboard.widgets.controls import controls
 from dashboard.widgets.elements import cards, chart, chosen_row, explain_errors, is_opening, show_table, tabs
-from dashboard.widgets.sidebar import delta_control
+from dashboard.widgets.sidebar import delta_control, settle
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import (
     MOST_STEPS,
@@ -52,20 +53,31 @@ WORST_OFFERED = 8
 def page() -> None:
     """The page."""
     source = loaded()
+    settle(source)
     result = audited(source, fairness_of(choices(), source.data))
-    _first_screen(source, result)
-    exposure, there = st.container(), _exposure_is_there(result)
-    if not there:
+    asked = result.summary["queries"]["applicable"] > 0
+    # Who moves delta waits for the headline and the curve that is marked with it: they go before all that stays as it
+    # is, which the browser would have to go through first.
+    ahead = _exposure_is_there(result) and asked
+    if not ahead:
+        controls()
+    _headline(source, result)
+    below, exposure = st.container(), st.container()
+    if not ahead:
+        _below_headline(below, source, result)
         _exposure(exposure, result)
-    if result.summary["queries"]["applicable"] == 0:
+    if not asked:
         _counted_apart(result)
         return
     left, right = st.columns(2, gap="large")
     with left:
-        _held(result, ahead=there)
+        _held(result, ahead=ahead)
+    if ahead:
+        controls()
+        _below_headline(below, source, result)
     _numbers(result)
     _repair(source, result)
-    if there:
+    if ahead:
         _exposure(exposure, result)
     with right:
         tabs(
@@ -81,15 +93,19 @@ def page() -> None:
     _counted_apart(result)
 
 
-def _first_screen(source: Loaded, result: AuditResult) -> None:
-    data, summary = source.data, result.summary
+def _headline(source: Loaded, result: AuditResult) -> None:
+    data = source.data
     st.caption(
         f"{markdown(source.title)} · {counted(len(data), 'query', 'queries')} · "
         f"{counted(data.n_items, 'item', 'items')} · {counted(data.n_groups, 'group', 'groups')}"
     )
-    st.title(markdown(verdict(summary), 1000), anchor=False)
-    st.markdown("  \n".join(markdown(sentence, 1000) for sentence in verdict_details(summary)))
-    with st.container(horizontal=True):
+    st.title(markdown(verdict(result.summary), 1000), anchor=False)
+
+
+def _below_headline(place: DeltaGenerator, source: Loaded, result: AuditResult) -> None:
+    summary = result.summary
+    place.markdown("  \n".join(markdown(sentence, 1000) for sentence in verdict_details(summary)))
+    with place.container(horizontal=True):
         _suggested(summary)
         if st.button("Use your own data", type="primary", icon=":material/upload_file:"):
             st.switch_page(page_named("data"))

@@ -27,11 +27,10 @@ def _script(name: str) -> None:
 
     from dashboard.navigation import PAGES, pages
     from dashboard.session.choices import write_address
-    from dashboard.widgets.controls import controls
+    from dashboard.widgets.controls import with_controls
 
     st.navigation(pages(), position="hidden")  # so that a page may send the reader to another one
-    controls()
-    PAGES[name].open()
+    with_controls(PAGES[name].open, leads=PAGES[name].leads)
     write_address()
 
 

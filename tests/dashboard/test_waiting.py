@@ -7,13 +7,17 @@ import sys
 import time
 import types
 import weakref
+from pathlib import Path
 
 import pytest
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.testing.v1 import AppTest
 
+import dashboard
 from dashboard.session.long_lived import PERIOD, _spared, spare_long_lived
 from dashboard.views import audit_page, data_page, policy_page
 from dashboard.widgets import elements
-from tests.dashboard.apps import rerun, shown
+from tests.dashboard.apps import PATIENCE, rerun, shown
 
 
 @pytest.fixture
@@ -90,6 +94,26 @@ def test_a_move_of_delta_sends_its_curve_ahead_and_the_chart_that_it_does_not_ch
     rerun(app)
     assert sent[0] == (curve, True)
     assert "Exposure by group" in [title for title, _ in sent[1:]]
+
+
+def test_a_move_of_delta_is_answered_before_the_sidebar_which_stays_the_same(monkeypatch):
+    sent: list[str] = []
+    send = DeltaGenerator._enqueue
+    monkeypatch.setattr(
+        DeltaGenerator,
+        "_enqueue",
+        lambda self, kind, *more, **named: (sent.append(kind), send(self, kind, *more, **named))[1],
+    )
+    # The whole app: only there is a page drawn in its own name, and the sidebar in that of all pages.
+    app = rerun(AppTest.from_file(Path(dashboard.__file__).parent / "app.py", default_timeout=PATIENCE))
+    assert sent.index("slider") < sent.index("plotly_chart")
+    before = {each.key: each.id for each in [*app.sidebar.slider, *app.sidebar.number_input]}
+    sent.clear()
+    slider = app.slider(key="sidebar-delta")
+    slider.set_value(round(slider.value + slider.step, 12))
+    rerun(app)
+    assert sent.index("heading") < sent.index("plotly_chart") < sent.index("slider")
+    assert before == {each.key: each.id for each in [*app.sidebar.slider, *app.sidebar.number_input]}
 
 
 def test_the_first_chart_of_the_data_is_sent_before_its_cards(monkeypatch):
