@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         repair,
         selection_rates,
     )
-    from spofr_core.fairness import Discount, Fairness, PositionBias, group_merits
+    from spofr_core.fairness import Discount, Fairness, PositionBias, Quota, group_merits
     from spofr_core.learning import DELTR, FULTR, SPOFR, PredictThenOptimize, Unfair, Uniform, load_model
     from spofr_core.policy import Policies, Policy, Schedule, decompose, fair_policies, fair_policy, verify
     from spofr_core.serving import Reranker
@@ -48,7 +48,7 @@ _HOME = {
         "repair",
         "selection_rates",
     ),
-    "fairness": ("Discount", "Fairness", "PositionBias", "group_merits"),
+    "fairness": ("Discount", "Fairness", "PositionBias", "Quota", "group_merits"),
     "learning": ("DELTR", "FULTR", "SPOFR", "PredictThenOptimize", "Unfair", "Uniform", "load_model"),
     "policy": ("Policies", "Policy", "Schedule", "decompose", "fair_policies", "fair_policy", "verify"),
     "serving": ("Reranker",),
@@ -71,6 +71,7 @@ __all__ = [
     "Policy",
     "PositionBias",
     "PredictThenOptimize",
+    "Quota",
     "RankingDataset",
     "Repair",
     "Reranker",

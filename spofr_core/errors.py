@@ -90,17 +90,31 @@ class InfeasibleFairness(SpofrError):
         Names the query, the delta asked for and the smallest delta that would do.
     query : object
         Id of the query (its position in the batch where it has no id).
-    min_delta : float
-        Smallest delta, the same for all groups, for which a policy exists.
+    min_delta : float, optional
+        Smallest delta, the same for all groups, for which a policy exists; none where no delta would do.
+    min_slack : int, optional
+        Smallest slack of a quota with which the delta asked for could be held, where that is what is in the way.
+    prefix : int, optional
+        The first prefix in which no ranking can meet the quota, where that is so.
     """
 
-    def __init__(self, message: str, *, query: object, min_delta: float) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        query: object,
+        min_delta: float | None = None,
+        min_slack: int | None = None,
+        prefix: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.query = query
         self.min_delta = min_delta
+        self.min_slack = min_slack
+        self.prefix = prefix
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild_infeasible, (str(self), self.query, self.min_delta))
+        return (_rebuild_infeasible, (str(self), self.query, self.min_delta, self.min_slack, self.prefix))
 
 
 def shortened(message: str) -> str:
@@ -117,5 +131,7 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
-def _rebuild_infeasible(message: str, query: object, min_delta: float) -> InfeasibleFairness:
-    return InfeasibleFairness(message, query=query, min_delta=min_delta)
+def _rebuild_infeasible(
+    message: str, query: object, min_delta: float | None, min_slack: int | None, prefix: int | None
+) -> InfeasibleFairness:
+    return InfeasibleFairness(message, query=query, min_delta=min_delta, min_slack=min_slack, prefix=prefix)

@@ -15,6 +15,7 @@ from spofr_core.fairness.fairness import Fairness
 from spofr_core.fairness.feasibility import cannot_fail, feasible, largest_delta, smallest_delta
 from spofr_core.fairness.merits import MeritVariant, group_merits
 from spofr_core.fairness.notions import NOTIONS, Notion
+from spofr_core.fairness.quota import Quota, Windows
 from spofr_core.fairness.terms import TOLERANCE, Terms
 
 __all__ = [
@@ -27,8 +28,10 @@ __all__ = [
     "MeritVariant",
     "Notion",
     "PositionBias",
+    "Quota",
     "Terms",
     "Unit",
+    "Windows",
     "cannot_fail",
     "feasible",
     "format_delta",

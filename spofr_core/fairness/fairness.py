@@ -14,6 +14,7 @@ from spofr_core.fairness.composition import Composition
 from spofr_core.fairness.delta_text import Unit, format_delta, share_settings
 from spofr_core.fairness.exposure import FloatArray, PositionBias
 from spofr_core.fairness.notions import NOTIONS, Notion
+from spofr_core.fairness.quota import Quota
 from spofr_core.fairness.terms import Terms
 
 
@@ -48,6 +49,8 @@ class Fairness(StrictModel):
         mu_g >= 0 of every group, for the merit notion (see `group_merits`).
     position_bias : PositionBias or sequence of float
         The exposure model; a plain vector is taken as its values from the top down.
+    every_ranking : Quota, optional
+        What must hold in each ranking that is drawn, beside delta, which holds on average over the draws.
     """
 
     delta: float | dict[str, float]
@@ -55,6 +58,7 @@ class Fairness(StrictModel):
     notion: str = "exposure"
     merits: dict[str, float] | None = None
     position_bias: PositionBias = Field(default_factory=PositionBias)
+    every_ranking: Quota | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -139,6 +143,15 @@ class Fairness(StrictModel):
     def with_delta(self, delta: float | Mapping[str, float], unit: Unit | None = None) -> Fairness:
         """The same notion with another delta, in the same unit unless another is named."""
         return Fairness(**{**self._settings(), "delta": delta, "unit": unit or self.unit})
+
+    def with_quota(self, quota: Quota | None) -> Fairness:
+        """The same demand with another quota, or none."""
+        return Fairness(**{**self._settings(), "every_ranking": quota})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain, JSON-able dict; without a quota it has no word of one, and equals what older versions wrote."""
+        plain = self.model_dump(mode="json", exclude={"every_ranking"})
+        return plain if self.every_ranking is None else plain | {"every_ranking": self.every_ranking.to_dict()}
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).model_fields}

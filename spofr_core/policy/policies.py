@@ -84,7 +84,11 @@ class Policies:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the caller should know: a change of solver, relaxed lists."""
-        return (*self.solution.notes, *relaxed_notes(len(self.relaxed), len(self)))
+        return (*self.solution.notes, *relaxed_notes(len(self.relaxed), len(self)), *self._lifted_notes())
+
+    def _lifted_notes(self) -> tuple[str, ...]:
+        lifted = len(self.lists.lifted)
+        return (f"No ranking of {lifted} of {len(self)} lists can meet the quota; they have none.",) if lifted else ()
 
     @cached_property
     def item_ids(self) -> npt.NDArray[Any]:
@@ -166,6 +170,8 @@ class Policies:
             w=lists.w[:n],
             query_ids=[lists.query_name(query)],
             relaxed={0: lists.relaxed[query]} if query in lists.relaxed else {},
+            windows=None if lists.windows is None else lists.windows.part(query),
+            lifted={0: lists.lifted[query]} if query in lists.lifted else {},
         )
         solution = replace(
             s,

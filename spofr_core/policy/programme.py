@@ -3,6 +3,9 @@
 For each list, with y its scores, w the discount and v the position bias:
 
     maximise  y' Pi w   over doubly stochastic Pi,   lower_g <= E_g <= upper_g,   E_g = sum over items of g of (Pi v)_i.
+
+With quotas, Pi is a mixture of rankings that keep within them: the i-th item of a group, by score, stands within the
+i-th window of that group.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,15 +27,17 @@ from spofr_core.fairness import (
     Discount,
     Fairness,
     Terms,
+    Windows,
     feasible,
     format_delta,
     is_nonincreasing,
     smallest_delta,
 )
+from spofr_core.policy.quotas import OnInfeasible as OnInfeasible
+from spofr_core.policy.quotas import feasible_delta, permitted_windows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-OnInfeasible = Literal["raise", "relax"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +64,10 @@ class PreparedLists:
         Names of the lists; without them a list is named by its place in the batch.
     relaxed : dict of int to float
         Lists whose delta was raised, with the smallest delta that each of them can satisfy.
+    windows : Windows, optional
+        Positions that the quota leaves to the members of each group.
+    lifted : dict of int to int
+        Lists without a quota because no ranking can meet it, with the first prefix that fails.
     """
 
     codes: npt.NDArray[np.int32]
@@ -73,6 +82,8 @@ class PreparedLists:
     w: FloatArray
     query_ids: Sequence[Any] | npt.NDArray[Any] | None = None
     relaxed: Mapping[int, float] = field(default_factory=dict)
+    windows: Windows | None = None
+    lifted: Mapping[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of lists."""
@@ -109,11 +120,11 @@ class PreparedLists:
         return q if self.query_ids is None else plain(self.query_ids[q])
 
     def with_fairness(self, fairness: Fairness, *, on_infeasible: OnInfeasible = "raise") -> PreparedLists:
-        """The same lists under another delta, notion or position bias."""
-        terms, relaxed = feasible_terms(fairness, self.terms.composition, on_infeasible, self.query_name)
-        lower, upper = terms.total_bounds()
+        """The same lists under another delta, notion, quota or position bias."""
         v = fairness.position_bias.vector(len(self.w))
-        return replace(self, fairness=fairness, terms=terms, lower=lower, upper=upper, v=v, relaxed=relaxed)
+        demand = _written_out(fairness, self.terms.composition, on_infeasible, self.query_name)
+        _check_quota_vector(fairness, self.w)
+        return replace(self, fairness=fairness, v=v, **demand)
 
 
 def prepare(
@@ -163,21 +174,19 @@ def prepare(
     def name_of(q: int) -> Any:
         return q if query_ids is None else plain(query_ids[q])
 
-    terms, relaxed = feasible_terms(fairness, composition, on_infeasible, name_of)
-    lower, upper = terms.total_bounds()
+    w = chosen.vector(longest)
+    demand = _written_out(fairness, composition, on_infeasible, name_of)
+    _check_quota_vector(fairness, w)
     return PreparedLists(
         codes=codes,
         group_names=names,
         offsets=places,
         fairness=fairness,
         discount=chosen,
-        terms=terms,
-        lower=lower,
-        upper=upper,
         v=fairness.position_bias.vector(longest),
-        w=chosen.vector(longest),
+        w=w,
         query_ids=query_ids,
-        relaxed=relaxed,
+        **demand,
     )
 
 
@@ -242,12 +251,38 @@ class Programme:
                 )
 
 
-def feasible_terms(
-    fairness: Fairness, composition: Composition, on_infeasible: OnInfeasible, name_of: Any
-) -> tuple[Terms, dict[int, float]]:
-    """The notion written out, with delta raised to max(delta_g, min_delta) where nothing less will do."""
+def _written_out(
+    fairness: Fairness, composition: Composition, on_infeasible: OnInfeasible, name_of: Callable[[int], Any]
+) -> dict[str, Any]:
+    """What is asked of every list, as the fields of `PreparedLists`."""
     if on_infeasible not in ("raise", "relax"):
         raise ConfigError(f"'on_infeasible' must be one of ['raise', 'relax'], got {on_infeasible!r}.")
+    terms, relaxed = feasible_terms(fairness, composition, on_infeasible, name_of)
+    windows, lifted = permitted_windows(fairness, composition, on_infeasible, name_of)
+    if windows is not None:
+        within = feasible_delta(fairness, terms, windows, on_infeasible, name_of)
+        terms, relaxed = _raised(terms, within), relaxed | within
+    lower, upper = terms.total_bounds()
+    return {
+        "terms": terms,
+        "lower": lower,
+        "upper": upper,
+        "relaxed": relaxed,
+        "windows": windows,
+        "lifted": lifted,
+    }
+
+
+def _check_quota_vector(fairness: Fairness, w: FloatArray) -> None:
+    """Quotas become windows because a group's better items stand above its others: a discount that rises forbids it."""
+    if fairness.every_ranking is not None and not is_nonincreasing(w):
+        raise ConfigError("A quota needs a discount that never increases from one position to the next.")
+
+
+def feasible_terms(
+    fairness: Fairness, composition: Composition, on_infeasible: OnInfeasible, name_of: Callable[[int], Any]
+) -> tuple[Terms, dict[int, float]]:
+    """The notion written out, with delta raised to max(delta_g, min_delta) where nothing less will do."""
     terms = fairness.terms(composition)
     impossible = np.flatnonzero(~feasible(fairness, terms))
     if not len(impossible):
@@ -264,9 +299,18 @@ def feasible_terms(
             query=name_of(q),
             min_delta=float(smallest[q]),
         )
+    relaxed = {int(q): float(smallest[q]) for q in impossible}
+    return _raised(terms, relaxed), relaxed
+
+
+def _raised(terms: Terms, relaxed: Mapping[int, float]) -> Terms:
+    """These lists with at least these deltas."""
+    if not relaxed:
+        return terms
     delta = np.array(terms.delta)
-    delta[impossible] = np.maximum(delta[impossible], smallest[impossible, None])
-    return replace(terms, delta=delta), {int(q): float(smallest[q]) for q in impossible}
+    for q, smallest in relaxed.items():
+        delta[q] = np.maximum(delta[q], smallest)
+    return replace(terms, delta=delta)
 
 
 def group_codes(

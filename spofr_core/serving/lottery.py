@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from spofr_core.errors import InfeasibleFairness
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.policy import Policies, Programme, fair_policy, make_solver, moved_at_most, prepare
+from spofr_core.policy import Policies, Programme, make_solver, moved_at_most, prepare
 from spofr_core.policy.solvers.kernels.one_list import solve_one
 
 FloatArray = npt.NDArray[np.float64]
@@ -82,21 +82,22 @@ class PreparedGroups:
         ends = np.array([0, len(codes)])
         lists = prepare(codes, ends, fairness, discount=discount, group_names=names, on_infeasible=on_infeasible)
         self._lists = lists
-        self._on_infeasible: Literal["raise", "relax"] = on_infeasible
         self._vectors = np.ascontiguousarray([lists.v, lists.w])
         per_item = lists.terms.scale[0] / lists.sizes[0]
         self._limits = np.ascontiguousarray([lists.lower[0], lists.upper[0], per_item])
         self._slack = 1e-11 * float(lists.v.sum())
         self.delta = float(lists.terms.delta[0].max(initial=0.0))
-        self.how: How = "relaxed" if lists.relaxed else "fair"
-        self._in_every_ranking = getattr(fairness, "every_ranking", None) is not None
-        self._direct = len(names) <= 2 and not lists.increasing and not self._in_every_ranking
+        self.how: How = "relaxed" if lists.relaxed or lists.lifted else "fair"
+        windows = lists.windows
+        limits = [] if windows is None else [windows.earliest, windows.latest]
+        self._windows = np.array(limits, dtype=np.int32).reshape(2, -1)
+        self._direct = len(names) <= 2 and not lists.increasing
 
     def solve(self, policy: str, scores: FloatArray, codes: npt.NDArray[Any], seed: int) -> Lottery:
         """The optimal lottery for these scores; the same as that of `fair_policy`."""
         if self._direct:
             rankings = np.empty((2, len(scores)), np.int32)
-            found = solve_one(scores, codes, self._vectors, self._limits, seed, rankings)
+            found = solve_one(scores, codes, self._vectors, self._limits, self._windows, seed, rankings)
             if found.rankings and found.outside <= self._slack and found.short <= 1:
                 first = found.probability
                 probabilities = (1.0,) if found.rankings == 1 else (first, 1.0 - first)
@@ -105,16 +106,10 @@ class PreparedGroups:
         return self._in_full(policy, scores, codes, seed)
 
     def _in_full(self, policy: str, scores: FloatArray, codes: npt.NDArray[Any], seed: int) -> Lottery:
-        """What the kernel for one list leaves: more groups, vectors that increase, conditions on every ranking."""
+        """What the kernel for one list leaves: more groups, and vectors that increase."""
         lists = replace(self._lists, codes=codes.astype(np.int32))
-        if self._in_every_ranking:
-            names = np.array(lists.group_names)[codes]
-            found = fair_policy(
-                scores, names, lists.fairness, discount=lists.discount, seed=seed, on_infeasible=self._on_infeasible
-            )
-        else:
-            programme = Programme(lists, scores, seed)
-            found = Policies(lists, programme.scores, make_solver("exact").solve(programme))[0]
+        programme = Programme(lists, scores, seed)
+        found = Policies(lists, programme.scores, make_solver("exact").solve(programme))[0]
         rankings = np.array(found.rankings)
         totals = np.array([np.bincount(codes[r], weights=lists.v, minlength=len(lists.group_names)) for r in rankings])
         spread = float((self._limits[2] * np.ptp(totals, axis=0)).max())

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from spofr_core.fairness import Fairness
 from spofr_core.policy.programme import LinearConstraint
 from spofr_core.policy.proof.potentials import largest_lagrangian
+from spofr_core.policy.proof.prefixes import PrefixLimits
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -37,13 +38,14 @@ class Condition:
 
 @dataclass(frozen=True, eq=False)
 class ListCase:
-    """One list as the caller gives it, with v and w of its length."""
+    """One list as the caller gives it, with v and w of its length; with a quota, also what its prefixes must hold."""
 
     scores: FloatArray
     groups: npt.NDArray[np.str_]
     v: FloatArray
     w: FloatArray
     constraints: Sequence[LinearConstraint] = ()
+    prefixes: PrefixLimits | None = None
 
     @property
     def names(self) -> list[str]:
@@ -131,13 +133,15 @@ def dual_bound(
     bounds: Mapping[str, tuple[float, float]],
     multipliers: Mapping[str, float],
     constraint_multipliers: Sequence[float],
+    ranking: npt.NDArray[np.int64],
 ) -> float:
     """An upper bound on the utility of every policy within the bounds, whatever the multipliers are.
 
     For a feasible Pi and any lambda, utility(Pi) <= utility(Pi) + sum over g of lambda_g (E_g - b_g), with b_g the
     lower bound where lambda_g > 0 and the upper one where lambda_g < 0. The right side is linear in Pi, so its largest
     value over all doubly stochastic matrices is that of a ranking: bounded by potentials, or, with constraints of
-    one's own, found by an assignment problem. Infinite where a multiplier has no bound to stand on.
+    one's own, found by an assignment problem. Infinite where a multiplier has no bound to stand on. With a quota it is
+    the largest over the rankings within it, from `ranking` on, which is one of them.
     """
     names = case.names
     least = float(case.scores.min())
@@ -157,7 +161,8 @@ def dual_bound(
             cost += _cost(multiplier, constraint.lower, constraint.upper, 1.0)
         best = float(gain[linear_sum_assignment(gain, maximize=True)].sum())
     else:
-        best = largest_lagrangian(scores, codes, per_group, case.v, case.w)
+        windows = None if case.prefixes is None else case.prefixes.windows()
+        best = largest_lagrangian(scores, codes, per_group, case.v, case.w, windows, ranking)
     return best - cost + least * float(case.w.sum())
 
 
@@ -176,6 +181,8 @@ def smallest_feasible_delta(case: ListCase, asked: Mapping[str, Condition]) -> f
     largest that any S needs. It is raised to what the set that misses most needs, until none misses (Dinkelbach). A
     group whose scale is 0 is off by its target, whatever the policy.
     """
+    if case.prefixes is not None:
+        return case.prefixes.smallest_delta(case.v, {name: (c.scale, c.target) for name, c in asked.items()})
     smallest = max((abs(c.target) for c in asked.values() if c.scale <= 0), default=0.0)
     movable = [(int(case.members(name).sum()), c) for name, c in asked.items() if c.scale > 0]
     sizes = [size for size, _ in movable]

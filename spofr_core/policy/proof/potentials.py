@@ -11,6 +11,9 @@ group on either side (what a longer move gains, a chain of such moves gains as w
 of each group above it and one below. Prices that fit are longest paths in this graph, found by sweeping down and up
 the list until nothing rises; where there is none, a cycle of moves gains something, and making these moves is a
 better ranking, to go on from.
+
+Where quotas leave each item a window of positions, only pairs within windows are looked at. Windows of a group rise
+from item to item, so the reason for looking at neighbours alone is as good as before.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ def largest_lagrangian(
     multipliers: FloatArray,
     v: FloatArray,
     w: FloatArray,
+    windows: tuple[IntArray, IntArray] | None = None,
+    ranking: IntArray | None = None,
 ) -> float:
     """An upper bound on the Lagrangian of every ranking, rounding included; tight unless the search was given up.
 
@@ -44,30 +49,49 @@ def largest_lagrangian(
     multipliers : (G,)
     v, w : (n,)
         Any order: positions are gone through from the largest discount down.
+    windows : pair of (n,) int, optional
+        First and last position of the items, group by group and in each from the highest score down; `w` does not rise.
+    ranking : (n,) int, optional
+        One within the windows, to begin with.
     """
     down = np.argsort(-w, kind="stable")
     v, w = v[down], w[down]
     by_group = np.lexsort((-scores, codes))
     starts = np.searchsorted(codes[by_group], np.arange(len(multipliers) + 1))
     ordered = scores[by_group]
-    b = prices(ordered, starts, multipliers, v, w)
-    a, rounding = potential_bound(ordered, starts, multipliers, v, w, b)
+    if windows is None or ranking is None:
+        pattern = _greedy(ordered, starts, multipliers, v, w)
+        first, last = np.zeros(len(w), dtype=np.int64), np.full(len(w), len(w) - 1)
+        b = prices(ordered, starts, multipliers, v, w, pattern, first, last)
+        a, rounding = potential_bound(ordered, starts, multipliers, v, w, b)
+    else:
+        b = prices(ordered, starts, multipliers, v, w, codes[ranking].astype(np.int64), *windows)
+        a, rounding = potential_bound(ordered, starts, multipliers, v, w, b, windows)
     return float(np.sum(a) + np.sum(b)) + rounding
 
 
 def potential_bound(
-    ordered: FloatArray, starts: IntArray, multipliers: FloatArray, v: FloatArray, w: FloatArray, b: FloatArray
+    ordered: FloatArray,
+    starts: IntArray,
+    multipliers: FloatArray,
+    v: FloatArray,
+    w: FloatArray,
+    b: FloatArray,
+    windows: tuple[IntArray, IntArray] | None = None,
 ) -> tuple[FloatArray, float]:
     """a_i = max over j of c_ij - b_j of every item, and what rounding may have taken from sum a + sum b.
 
-    `ordered` has the scores group by group, group g from `starts[g]` on.
+    `ordered` has the scores group by group, group g from `starts[g]` on. With windows, j lies in that of the item.
     """
     a = np.empty(len(ordered))
     largest = 0.0
     for g in range(len(multipliers)):
         rows = slice(int(starts[g]), int(starts[g + 1]))
         worth = multipliers[g] * v - b
-        a[rows] = _largest_lines(ordered[rows], w, worth)
+        if windows is None:
+            a[rows] = _largest_lines(ordered[rows], w, worth)
+        else:
+            a[rows] = _largest_within(ordered[rows], w, worth, windows[0][rows], windows[1][rows])
         largest = max(largest, float(np.abs(worth).max()), float(np.abs(multipliers[g] * v).max()))
     largest += float(np.abs(ordered).max()) * float(np.abs(w).max()) + float(np.abs(b).max())
     # Three operations a term, then sums of n terms in pairs.
@@ -98,17 +122,37 @@ def _largest_lines(y: FloatArray, w: FloatArray, worth: FloatArray) -> FloatArra
 
 
 @njit(cache=True)
-def prices(
-    ordered: FloatArray, starts: IntArray, multipliers: FloatArray, v: FloatArray, w: FloatArray
+def _largest_within(
+    y: FloatArray, w: FloatArray, worth: FloatArray, first: IntArray, last: IntArray
 ) -> FloatArray:  # pragma: no cover
-    """Prices of the positions that fit the best ranking, found from the best of `patterns` (R, n) on.
+    """The same over the positions of each item's window."""
+    found = np.full(len(y), -np.inf)
+    for i in range(len(y)):
+        for j in range(first[i], last[i] + 1):
+            found[i] = max(found[i], y[i] * w[j] + worth[j])
+    return found
+
+
+@njit(cache=True)
+def prices(
+    ordered: FloatArray,
+    starts: IntArray,
+    multipliers: FloatArray,
+    v: FloatArray,
+    w: FloatArray,
+    pattern: IntArray,
+    first: IntArray,
+    last: IntArray,
+) -> FloatArray:  # pragma: no cover
+    """Prices of the positions that fit the best ranking within the windows, found from that of `pattern` on.
 
     A pattern has the group at each position; its items are those of the group in the order of their scores.
     """
     n = len(w)
     seated, trial = np.empty(n), np.empty(n)
-    pattern = _greedy(ordered, starts, multipliers, v, w)
+    low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     value = _seat(pattern, ordered, starts, multipliers, v, w, seated)
+    _seat_windows(pattern, starts, first, last, low, high)
     b = _between_neighbours(pattern, seated, multipliers, v, w)
     scale = np.abs(b).max() + np.abs(ordered).max() * np.abs(w).max() + np.abs(multipliers).max() * np.abs(v).max()
     least = 16 * np.finfo(np.float64).eps * scale
@@ -116,7 +160,7 @@ def prices(
     look = LOOK
     for _ in range(MOST_LOOKS):
         for _ in range(look):
-            if not _sweep(pattern, seated, multipliers, v, w, b, before, least):
+            if not _sweep(pattern, seated, low, high, multipliers, v, w, b, before, least):
                 return b
         changed = pattern.copy()
         if not _turn_cycles(pattern, before, changed):
@@ -126,6 +170,7 @@ def prices(
         if other > value:
             value, pattern, look = other, changed, LOOK
             seated, trial = trial, seated
+            _seat_windows(pattern, starts, first, last, low, high)
         else:
             least *= 2  # a gain of rounding alone
         b = _between_neighbours(pattern, seated, multipliers, v, w)
@@ -175,6 +220,18 @@ def _seat(
 
 
 @njit(cache=True)
+def _seat_windows(
+    pattern: IntArray, starts: IntArray, first: IntArray, last: IntArray, low: IntArray, high: IntArray
+) -> None:  # pragma: no cover
+    """Write the window of the item at each position."""
+    taken = starts[:-1].copy()
+    for j in range(len(pattern)):
+        item = taken[pattern[j]]
+        low[j], high[j] = first[item], last[item]
+        taken[pattern[j]] += 1
+
+
+@njit(cache=True)
 def _between_neighbours(
     pattern: IntArray, seated: FloatArray, multipliers: FloatArray, v: FloatArray, w: FloatArray
 ) -> FloatArray:  # pragma: no cover
@@ -191,6 +248,8 @@ def _between_neighbours(
 def _sweep(
     pattern: IntArray,
     seated: FloatArray,
+    low: IntArray,
+    high: IntArray,
     multipliers: FloatArray,
     v: FloatArray,
     w: FloatArray,
@@ -207,7 +266,7 @@ def _sweep(
             j = k if step == 1 else n - 1 - k
             for g in range(len(multipliers)):
                 p = last[g]
-                if p < 0:
+                if p < 0 or not low[p] <= j <= high[p]:
                     continue
                 offer = b[p] + seated[p] * (w[j] - w[p]) + multipliers[g] * (v[j] - v[p])
                 if offer > b[j] + least:

@@ -17,6 +17,7 @@ from spofr_core.policy.policy import Policy
 from spofr_core.policy.programme import FloatArray, LinearConstraint, checked_offsets, checked_scores, group_codes
 from spofr_core.policy.proof import formulas as proof
 from spofr_core.policy.proof.certificate import Certificate, read_certificate
+from spofr_core.policy.proof.prefixes import prefix_limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +106,9 @@ def verify(
 ) -> Verification:
     """Check policies or certificates against scores, groups and the fairness asked for.
 
-    For each list: the lottery is one; delta is held by the exposures that its rankings give; with multipliers, the
-    utility is within the gap of a dual bound computed here from those; and every number of a certificate
-    is the one found here.
+    For each list: the lottery is one; every ranking keeps within the quota, if one is asked for; delta is held by the
+    exposures that its rankings give; with multipliers, the utility is within the gap of a dual bound computed here from
+    those; and every number of a certificate is the one found here.
 
     Parameters
     ----------
@@ -125,7 +126,8 @@ def verify(
     constraints : sequence of LinearConstraint
         For a single list.
     allow_relaxed : bool
-        Accept a list that holds its smallest feasible delta where the one asked for is impossible; both are checked.
+        Accept a list that holds its smallest feasible delta where the one asked for is impossible, and one without a
+        quota where no ranking can meet it; all of this is checked.
     tolerance : float
         For exposures relative to the largest exposure of a position, for utilities relative to the largest score times
         the sum of the discount.
@@ -155,8 +157,10 @@ def verify(
         rows = slice(int(places[q]), int(places[q + 1]))
         n = rows.stop - rows.start
         chosen = discount or said.discount or Discount()
+        quota = fairness.every_ranking
+        prefixes = None if quota is None else prefix_limits(quota, labels[rows])
         case = proof.ListCase(
-            values[rows], labels[rows], fairness.position_bias.vector(n), chosen.vector(n), constraints
+            values[rows], labels[rows], fairness.position_bias.vector(n), chosen.vector(n), constraints, prefixes
         )
         checker = _Checker(case, fairness, chosen, said, None if query_ids is None else query_ids[q], tolerance)
         name = query_ids[q] if query_ids is not None else _claimed_query(claim, said, q)
@@ -187,12 +191,14 @@ class _Checker:
         if self.reasons:
             return _Verdict(None, reasons="; ".join(self.reasons))
         rankings = np.asarray(said.rankings, dtype=np.int64)
+        within = self._quota(rankings, allow_relaxed)
+        case = self.case
         asked = self._asked(allow_relaxed)
         violation, margin, held = self._delta(asked, proof.expected(rankings, said.probabilities, case.v))
         self._own_constraints(rankings)
         utility = float(case.scores @ proof.expected(rankings, said.probabilities, case.w))
         bounds = {name: condition.bounds for name, condition in asked.items()}
-        bound = self._bound(bounds)
+        bound = self._bound(bounds, rankings[0]) if within else np.nan
         if held and bound - utility > self.tolerance * self.unit:
             self.reasons.append(f"the utility {utility:.9g} is not shown to be optimal: the bound is {bound:.9g}")
         if said.certificate is not None:
@@ -208,6 +214,21 @@ class _Checker:
             relaxed=np.nan if said.relaxed is None else said.relaxed,
             reasons="; ".join(self.reasons),
         )
+
+    def _quota(self, rankings: npt.NDArray[np.int64], allow_relaxed: bool) -> bool:
+        """Whether every ranking is within the quota; one that no ranking can meet is dropped, if that is allowed."""
+        prefixes = self.case.prefixes
+        if prefixes is None:
+            return True
+        impossible = prefixes.first_impossible
+        if impossible and allow_relaxed:
+            self.case = replace(self.case, prefixes=None)
+            return True
+        faults = prefixes.faults(self.case.groups, rankings)
+        if impossible:
+            faults = [f"no ranking can meet the quota in the first {impossible} positions (allow_relaxed=False)"]
+        self.reasons += faults
+        return not faults
 
     def _asked(self, allow_relaxed: bool) -> dict[str, proof.Condition]:
         """The conditions, relaxed to the smallest feasible delta where that is claimed, allowed and true."""
@@ -258,7 +279,7 @@ class _Checker:
             if not c.lower - slack <= value <= c.upper + slack:
                 self.reasons.append(f"constraint {k} has the value {value:.9g}, outside {c.lower:g} .. {c.upper:g}")
 
-    def _bound(self, bounds: Mapping[str, tuple[float, float]]) -> float:
+    def _bound(self, bounds: Mapping[str, tuple[float, float]], ranking: npt.NDArray[np.int64]) -> float:
         """The dual bound at the claimed multipliers; NaN where there are none."""
         said = self.said
         if said.multipliers is None:
@@ -272,7 +293,7 @@ class _Checker:
                 f"for {len(self.case.constraints)} constraints"
             )
             return np.nan
-        return proof.dual_bound(self.case, bounds, said.multipliers, said.constraint_multipliers)
+        return proof.dual_bound(self.case, bounds, said.multipliers, said.constraint_multipliers, ranking)
 
     def _certificate(
         self,

@@ -19,12 +19,20 @@ from spofr_core.errors import ConfigError
 from spofr_core.policy.compiled_threads import threads_for
 from spofr_core.policy.expectation import expectation
 from spofr_core.policy.programme import FloatArray, IntArray, PreparedLists, Programme
+from spofr_core.policy.quotas import rankings_within
 from spofr_core.policy.solvers.kernels import many_groups, two_groups
 from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
 from spofr_core.policy.solvers.solver import Solution
 
 if TYPE_CHECKING:
     from spofr_core.policy.solvers.glop import GlopSolver
+
+
+def problem_of(lists: PreparedLists, scores: FloatArray) -> Problem:
+    """What the kernels are given."""
+    problem = Problem(scores, lists.codes, lists.offsets, lists.lower, lists.upper, lists.v, lists.w)
+    windows = lists.windows
+    return problem if windows is None else problem._replace(earliest=windows.earliest, latest=windows.latest)
 
 
 class Workspace:
@@ -97,7 +105,7 @@ class Workspace:
         lists = self.lists
         work = 0 if len(queries) == 1 else len(queries) * len(lists.v)
         with threads_for(work, enough=enough):
-            problem = Problem(scores, lists.codes, lists.offsets, lists.lower, lists.upper, lists.v, lists.w)
+            problem = problem_of(lists, scores)
             answer = self._answer._replace(rankings=rankings)
             kernel(problem, queries, seed, answer, warm=True)  # a list with a count of 0 starts cold
 
@@ -145,7 +153,7 @@ class ExactSolver:
 
 
 def unproved(programme: Programme, solution: Solution) -> IntArray:
-    """Lists whose lottery, looked at from outside, breaks a bound or does not reach its own dual bound.
+    """Lists whose lottery, looked at from outside, breaks a bound or a quota, or does not reach its own dual bound.
 
     Costs little beside solving, and keeps a numerical accident from passing as an optimum.
     """
@@ -164,6 +172,10 @@ def unproved(programme: Programme, solution: Solution) -> IntArray:
     rounding = 1e-13 * np.maximum(np.abs(greatest), np.abs(least))
     distance = np.abs(solution.bound - utility) / np.cumsum(lists.w)[lengths - 1].clip(min=np.finfo(float).tiny)
     held = outside <= 1e-11 * np.cumsum(lists.v)[lengths - 1]
+    if lists.windows is not None:
+        limits = (lists.offsets, lists.windows.earliest, lists.windows.latest)
+        names = len(lists.group_names)
+        held &= rankings_within(solution.rankings, solution.counts, lists.codes, names, *limits).all(axis=1)
     return np.flatnonzero(~(held & (distance <= 1e-9 * (greatest - least) + rounding)))
 
 

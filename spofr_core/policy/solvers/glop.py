@@ -54,6 +54,8 @@ class GlopModel:
         Position bias.
     constraints : sequence of LinearConstraint
         With rows in the order of the items here.
+    allowed : (n, n) bool, optional
+        Positions that each item may take.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class GlopModel:
         v: FloatArray,
         constraints: Sequence[LinearConstraint] = (),
         parameters: str = _TIGHT,
+        allowed: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         n = len(v)
         self.n = n
@@ -69,7 +72,8 @@ class GlopModel:
         if self._solver is None or not self._solver.SetSolverSpecificParametersAsString(parameters):
             raise SpofrError("OR-Tools offers no GLOP solver here; reinstall ortools, or use solver='exact'.")
         infinity = self._solver.infinity()
-        self._cells: list[Any] = [self._solver.NumVar(0.0, infinity, "") for _ in range(n * n)]
+        most = np.full(n * n, infinity) if allowed is None else np.where(allowed.ravel(), infinity, 0.0)
+        self._cells: list[Any] = [self._solver.NumVar(0.0, limit, "") for limit in most.tolist()]
         for i in range(n):
             self._sum_to_one(self._cells[i * n : (i + 1) * n])
             self._sum_to_one(self._cells[i::n])
@@ -132,7 +136,7 @@ class GlopSolver:
     def __init__(self, max_models: int = 64, *, after_exact: bool = False) -> None:
         if max_models < 1:
             raise ConfigError(f"'max_models' is {max_models}; keep at least one.")
-        self._models: LRUCache[tuple[tuple[int, ...], bytes], GlopModel] = LRUCache(max_models)
+        self._models: LRUCache[tuple[tuple[int, ...], bytes, bytes], GlopModel] = LRUCache(max_models)
         self._after_exact = after_exact
 
     def solve(self, programme: Programme, warm: Solution | None = None) -> Solution:
@@ -172,14 +176,17 @@ class GlopSolver:
         rank = np.empty(len(lists.group_names), dtype=np.int64)
         rank[groups] = np.arange(len(groups))
         shuffle = np.random.default_rng([programme.seed, q]).random(n)
-        order = np.lexsort((shuffle, rank[codes]))
+        allowed = _allowed(lists, q, groups)
+        # Within windows the items of a group stand in the order of their scores.
+        order = np.lexsort((shuffle, rank[codes]) if allowed is None else (shuffle, -y, rank[codes]))
 
         spread, v_unit, w_unit = _unit(np.ptp(y)), _unit(lists.v[:n].max()), _unit(lists.w[:n].max())
         v, w = lists.v[:n] / v_unit, lists.w[:n] / w_unit
         lower, upper = lists.lower[q, groups] / v_unit, lists.upper[q, groups] / v_unit
         constraints = [LinearConstraint(c.matrix[order], c.lower, c.upper) for c in programme.constraints]
         sizes = tuple(lists.sizes[q, groups].tolist())
-        found = self._optimum(programme, q, sizes, v, constraints, ((y - y.min()) / spread)[order], w, lower, upper)
+        unit = ((y - y.min()) / spread)[order]
+        found = self._optimum(programme, q, sizes, v, constraints, allowed, unit, w, lower, upper)
 
         matrix = np.empty((n, n))
         matrix[order] = found.matrix
@@ -194,15 +201,16 @@ class GlopSolver:
         sizes: tuple[int, ...],
         v: FloatArray,
         constraints: list[LinearConstraint],
+        allowed: npt.NDArray[np.bool_] | None,
         *objective_and_bounds: FloatArray,
     ) -> Vertex:
         """Solve hot; if that fails, once more cold and with GLOP's own tolerances: a bad basis is no reason."""
-        key = (sizes, v.tobytes())
+        key = (sizes, v.tobytes(), b"" if allowed is None else allowed.tobytes())
         hot = None if constraints else self._models.get(key)
         status = pywraplp.Solver.NOT_SOLVED
         for parameters in (_TIGHT, ""):
             first = parameters == _TIGHT
-            model = hot if hot is not None and first else GlopModel(sizes, v, constraints, parameters)
+            model = hot if hot is not None and first else GlopModel(sizes, v, constraints, parameters, allowed)
             model.load(*objective_and_bounds)
             status = model.run()
             if status == pywraplp.Solver.OPTIMAL:
@@ -220,6 +228,17 @@ class GlopSolver:
         raise SpofrError(f"{said}; try solver='exact'.")
 
 
+def _allowed(lists: PreparedLists, q: int, groups: IntArray) -> npt.NDArray[np.bool_] | None:
+    """(n, n): positions that the members of these groups may take, in the order of the groups; None without quotas."""
+    if lists.windows is None:
+        return None
+    part = lists.windows.part(q)
+    ends = np.cumsum(lists.sizes[q])
+    rows = np.concatenate([np.arange(ends[g] - lists.sizes[q, g], ends[g]) for g in groups])
+    positions = np.arange(len(rows))
+    return (part.earliest[rows, None] <= positions) & (positions <= part.latest[rows, None])
+
+
 def _unit(value: float) -> float:
     return float(value) if value > 0 else 1.0
 
@@ -235,6 +254,9 @@ def _dual_bound(programme: Programme, q: int, vertex: Vertex) -> float:
     for constraint, multiplier in zip(programme.constraints, vertex.constraint_multipliers, strict=True):
         gain += multiplier * constraint.matrix
         cost += _bounds_cost(multiplier, constraint.lower, constraint.upper)
+    allowed = _allowed(lists, q, np.flatnonzero(lists.sizes[q]))
+    if allowed is not None:
+        gain[np.lexsort((-y, codes))] = np.where(allowed, gain[np.lexsort((-y, codes))], -np.inf)
     return float(gain[linear_sum_assignment(gain, maximize=True)].sum()) - cost
 
 

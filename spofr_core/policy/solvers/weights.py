@@ -22,9 +22,8 @@ from spofr_core.policy.programme import (
     checked_scores,
     prepare,
 )
-from spofr_core.policy.solvers.exact import Workspace
+from spofr_core.policy.solvers.exact import Workspace, problem_of
 from spofr_core.policy.solvers.kernels import two_groups
-from spofr_core.policy.solvers.kernels.arguments import Problem
 
 if TYPE_CHECKING:
     from spofr_core.policy.solvers.glop import GlopSolver
@@ -124,8 +123,7 @@ class WeightSolver:
     ) -> None:
         lists = self.lists
         values = np.ascontiguousarray(scores, dtype=np.float64)
-        problem = Problem(values, lists.codes, lists.offsets, lists.lower, lists.upper, lists.v, lists.w)
-        two_groups.weights(problem, queries, seed, weight, status)
+        two_groups.weights(problem_of(lists, values), queries, seed, weight, status)
 
     def _solve(self, seed: int, queries: IntArray | None) -> None:
         lists, workspace = self.lists, self._workspace

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+NO_WINDOWS: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+
 
 class Problem(NamedTuple):
     """A batch of lists with their bounds.
@@ -22,6 +24,8 @@ class Problem(NamedTuple):
         absent groups are not read.
     v, w : (n_max,)
         Nonincreasing position bias and discount; a list of n items uses the first n.
+    earliest, latest : (N,)
+        First and last position of each member of each group, as `Windows` has them; empty where there are no quotas.
     """
 
     scores: NDArray[np.float64]
@@ -31,6 +35,8 @@ class Problem(NamedTuple):
     upper: NDArray[np.float64]
     v: NDArray[np.float64]
     w: NDArray[np.float64]
+    earliest: NDArray[np.int32] = NO_WINDOWS
+    latest: NDArray[np.int32] = NO_WINDOWS
 
 
 class Answer(NamedTuple):

@@ -15,7 +15,7 @@ PROMISING = 1e-9  # smallest reduced cost for which the merge's column is taken 
 
 # `place` (numbers by position, rank or member) and `seat` (indices).
 V, W, DROP_V, DROP_W, SCORE, MEMBER_SCORE, SEATED, PRICE = range(8)
-ORDER, GROUP, MEMBER, PATTERN, BUYER, MARK = range(6)
+ORDER, GROUP, MEMBER, PATTERN, BUYER, MARK, SITTER, EARLIEST, LATEST = range(9)
 # `row` (numbers by row of the master: one per group, the last for the sum of probabilities) and `marks` (indices).
 LOWER, UPPER, X, LAM, ALPHA, RESTING, ORIGIN, EXPOSURE, NEAR_SCORE, NEAR_SURPLUS = range(10)
 FIRST, CODE, BASIS, ALIVE, HEAD, NEAR, AGE = range(7)

@@ -6,8 +6,10 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     CODE,
     DROP_V,
     DROP_W,
+    EARLIEST,
     FIRST,
     GROUP,
+    LATEST,
     LOWER,
     MEMBER,
     MEMBER_SCORE,
@@ -125,6 +127,25 @@ def set_groups(place: Floats, seat: Ints, marks: Ints, local: Ints, codes: Ints,
         marks[FIRST, g] = marks[FIRST, g - 1]
     marks[FIRST, 0] = 0
     return n_groups
+
+
+@jit
+def set_windows(
+    seat: Ints, marks: Ints, local: Ints, earliest: Ints, latest: Ints, start: int, n: int, n_groups: int,
+) -> bool:  # fmt: skip
+    """The windows of the members; returns whether there are quotas. Without them everybody may sit anywhere."""
+    if len(earliest) == 0 or n_groups < 2:
+        for k in range(n):
+            seat[EARLIEST, k], seat[LATEST, k] = 0, n - 1
+        return False
+    row = start
+    for code in range(len(local)):
+        g = local[code]
+        if g >= 0:
+            for k in range(marks[FIRST, g], marks[FIRST, g + 1]):
+                seat[EARLIEST, k], seat[LATEST, k] = earliest[row], latest[row]
+                row += 1
+    return True
 
 
 @jit

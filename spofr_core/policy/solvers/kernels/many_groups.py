@@ -7,7 +7,8 @@ which group takes which position. The policy is a lottery over patterns, the opt
 
 with f_r the utility of pattern r and E_rg the exposure that it gives to group g. It has a row per group and a column
 per pattern; columns are generated as they are needed. For multipliers lambda a new column must maximise the Lagrangian
-f_r + sum_g lambda_g E_rg (`patterns`); the programme over the columns so far is solved by a simplex (`master`).
+f_r + sum_g lambda_g E_rg (`patterns`); the programme over the columns so far is solved by a simplex (`master`). Quotas
+on prefixes change nothing but which patterns there are.
 
 Groups are numbered by their best item and ties between scores are broken by hashing, so nothing depends on the codes
 of the groups or on the order of the input.
@@ -29,11 +30,8 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     EXPOSURE,
     FIRST,
     GROUP,
-    HEAD,
     LAM,
     LOWER,
-    MARK,
-    MEMBER,
     ORDER,
     ORIGIN,
     PATTERN,
@@ -46,11 +44,16 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     Ints,
     Keys,
     V,
-    W,
     X,
     jit,
 )
-from spofr_core.policy.solvers.kernels.list_setup import set_bounds, set_groups, set_positions, sort_items
+from spofr_core.policy.solvers.kernels.list_setup import (
+    set_bounds,
+    set_groups,
+    set_positions,
+    set_windows,
+    sort_items,
+)
 from spofr_core.policy.solvers.kernels.master import (
     add_column,
     clear_wrong_signs,
@@ -67,12 +70,15 @@ from spofr_core.policy.solvers.kernels.master import (
 from spofr_core.policy.solvers.kernels.patterns import (
     lagrangian_bound,
     merge_groups,
+    merge_within,
     midpoint_prices,
     perfect,
+    permitted,
     reduced_cost,
     seat_items,
     swap_neighbours,
 )
+from spofr_core.policy.solvers.kernels.written_rankings import write_ranking
 
 Longs = NDArray[np.int64]
 Bytes = NDArray[np.int8]
@@ -90,12 +96,14 @@ def _recall(
     place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, local: Ints,
     codes: Ints, rankings: Ints, start: int, n: int, n_groups: int, known: int,
 ) -> int:  # fmt: skip
-    """Fill the pool with the patterns of an earlier solution."""
+    """Fill the pool with the patterns of an earlier solution; 0 if one of them is not permitted any more."""
     count = 0
     for r in range(known):
         for j in range(n):
             seat[PATTERN, j] = local[codes[start + rankings[r, start + j]]]
         utility = seat_items(place, seat, row, marks, n, n_groups)
+        if not permitted(seat, n):
+            return 0
         count = add_column(seat, row, columns, patterns, utility, n, n_groups, count)
     return count
 
@@ -165,10 +173,22 @@ def _take_basic(
 
 
 @jit
+def _merge(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_groups: int, limited: bool) -> float:
+    """A pattern that is good at these multipliers; returns its utility and fills its exposures."""
+    if limited:
+        merge_within(place, seat, row, marks, n, n_groups)
+    else:
+        merge_groups(place, seat, row, marks, n, n_groups)
+    swap_neighbours(place, seat, row, n)
+    return seat_items(place, seat, row, marks, n, n_groups)
+
+
+@jit
 def _explore(
     place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, n: int, n_groups: int,
+    limited: bool,
 ) -> int:  # fmt: skip
-    """First columns: the plain sort that `seat` holds, then a few steps of the multipliers towards the bounds.
+    """First columns: what the plain sort is within the windows, then a few steps of the multipliers towards the bounds.
 
     A group that misses its bound by a share of the mean exposure moves by the same share of the scores' deviation.
     """
@@ -178,18 +198,19 @@ def _explore(
         square += place[SCORE, k] ** 2 / n
         level += place[V, k] / n
     deviation = np.sqrt(max(square - mean * mean, 0.0))
-    rate = (deviation if deviation > 0.0 else 1.0) / level
+    rate = (deviation if deviation > 0.0 else 1.0) / level if level > 0.0 else 0.0
     for g in range(n_groups):
         row[LAM, g] = 0.0
-    utility = seat_items(place, seat, row, marks, n, n_groups)
+    if limited:
+        utility = _merge(place, seat, row, marks, n, n_groups, limited)
+    else:
+        utility = seat_items(place, seat, row, marks, n, n_groups)
     count = add_column(seat, row, columns, patterns, utility, n, n_groups, 0)
     for step in range(_STEPS * min(n_groups, 16)):
         for g in range(n_groups):
             need = max(row[LOWER, g] - row[EXPOSURE, g], 0.0) - max(row[EXPOSURE, g] - row[UPPER, g], 0.0)
             row[LAM, g] += rate / (1.0 + 0.3 * step) * need / (marks[FIRST, g + 1] - marks[FIRST, g])
-        merge_groups(place, seat, row, marks, n, n_groups)
-        swap_neighbours(place, seat, row, n)
-        utility = seat_items(place, seat, row, marks, n, n_groups)
+        utility = _merge(place, seat, row, marks, n, n_groups, limited)
         count = add_column(seat, row, columns, patterns, utility, n, n_groups, count)
     return count
 
@@ -208,7 +229,7 @@ def _drift(row: Floats, marks: Ints, columns: Floats, n_groups: int) -> float:
 @jit
 def _generate(
     place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, inverse: Floats,
-    square: Floats, n: int, n_groups: int, count: int, slack: float,
+    square: Floats, n: int, n_groups: int, count: int, slack: float, limited: bool,
 ) -> tuple[bool, float]:  # fmt: skip
     """Column generation; returns whether the optimum is proven, and the bound on the Lagrangian that proves it."""
     penalty = _first_penalty(place, n)
@@ -224,9 +245,7 @@ def _generate(
             reset_basis(row, marks, columns, inverse, n_groups)
             continue
         size = 1.0 + largest_multiplier(row, n_groups)
-        merge_groups(place, seat, row, marks, n, n_groups)
-        swap_neighbours(place, seat, row, n)
-        utility = seat_items(place, seat, row, marks, n, n_groups)
+        utility = _merge(place, seat, row, marks, n, n_groups, limited)
         gain = reduced_cost(row, utility, n_groups)
         if gain <= PROMISING * size:
             if gain < 0.0:
@@ -244,7 +263,7 @@ def _generate(
                     continue
                 if missed <= slack:
                     clear_wrong_signs(row, n_groups)
-                    return True, lagrangian_bound(place, row, marks, n, n_groups)
+                    return True, lagrangian_bound(place, seat, row, marks, n, n_groups)
                 relaxations += 1
                 if relaxations > _RELAXATIONS:
                     return False, np.inf
@@ -308,46 +327,6 @@ def _finish_probabilities(
 
 
 @jit
-def _sort_blocks(place: Floats, ranks: Ints, n: int) -> None:
-    """Order positions of equal v and equal w by the plain sort: nothing else tells their items apart."""
-    start = 0
-    while start < n:
-        stop = start + 1
-        while stop < n and place[V, stop] == place[V, start] and place[W, stop] == place[W, start]:
-            stop += 1
-        if stop - start > 40:
-            ranks[start:stop] = np.sort(ranks[start:stop])
-        else:
-            for i in range(start + 1, stop):
-                rank, k = ranks[i], i
-                while k > start and ranks[k - 1] > rank:
-                    ranks[k] = ranks[k - 1]
-                    k -= 1
-                ranks[k] = rank
-        start = stop
-
-
-@jit
-def _write_ranking(
-    place: Floats, seat: Ints, marks: Ints, seats: Ints, probability: float, w: Floats, n: int, n_groups: int,
-    ranking: Ints, weight: Floats,
-) -> None:  # fmt: skip
-    """Write one ranking of the policy, and add its share to the weights."""
-    ranks = seat[MARK]
-    for g in range(n_groups):
-        marks[HEAD, g] = marks[FIRST, g]
-    for j in range(n):
-        g = seats[j]
-        ranks[j] = seat[MEMBER, marks[HEAD, g]]
-        marks[HEAD, g] += 1
-    _sort_blocks(place, ranks, n)
-    for j in range(n):
-        item = seat[ORDER, ranks[j]]
-        ranking[j] = item
-        weight[item] += probability * w[j]
-
-
-@jit
 def _missed(row: Floats, exposure: Floats, n_groups: int) -> float:
     """By how much exposures miss their bounds."""
     missed = 0.0
@@ -401,13 +380,17 @@ def _solve_query(problem: Problem, answer: Answer, desk: Desk, q: int, seed: int
         base += least * w[j]
         seat[PATTERN, j] = seat[GROUP, j]
         weight[j] = 0.0
+    limited = set_windows(seat, marks, local, problem.earliest, problem.latest, start, n, n_groups)
     utility = seat_items(place, seat, row, marks, n, n_groups)
     slack = np.inf
     if spread_v > 0.0:
         slack = _SLACK * max(v[0], 1.0) / spread_v
         set_bounds(row, marks, problem.lower[q], problem.upper[q], n_groups, v[n - 1], spread_v)
-    if slack == np.inf or _missed(row, row[EXPOSURE], n_groups) <= slack:
-        _write_ranking(place, seat, marks, seat[PATTERN], 1.0, w, n, n_groups, rankings[0, start:], weight)
+    else:
+        for g in range(n_groups):
+            row[LOWER, g], row[UPPER, g] = -np.inf, np.inf
+    if (slack == np.inf or _missed(row, row[EXPOSURE], n_groups) <= slack) and (not limited or permitted(seat, n)):
+        write_ranking(place, seat, marks, seat[PATTERN], 1.0, w, n, n_groups, rankings[0, start:], weight)
         probabilities[0] = 1.0
         for g in range(n_groups):
             multipliers[marks[CODE, g]] = 0.0
@@ -415,26 +398,28 @@ def _solve_query(problem: Problem, answer: Answer, desk: Desk, q: int, seed: int
         answer.counts[q], answer.bound[q], answer.status[q] = 1, base + scale * utility, 0
         return
 
+    count = 0
     if warm and known > 1:
         count = _recall(place, seat, row, marks, columns, patterns, local, codes, rankings, start, n, n_groups, known)
+    if count > 0:
         _recall_basis(row, marks, columns, inverse, probabilities, n_groups, count, slack)
     else:
-        count = _explore(place, seat, row, marks, columns, patterns, n, n_groups)
+        count = _explore(place, seat, row, marks, columns, patterns, n, n_groups, limited)
         reset_basis(row, marks, columns, inverse, n_groups)
-    proven, bound = _generate(place, seat, row, marks, columns, patterns, inverse, square, n, n_groups, count, slack)
+    proven, bound = _generate(
+        place, seat, row, marks, columns, patterns, inverse, square, n, n_groups, count, slack, limited
+    )
     good, utility = _finish_probabilities(row, marks, columns, inverse, n_groups, slack * _HELD / _SLACK)
     bound -= _bounds_term(row, n_groups)
     good &= proven and bound - utility <= _GAP * (1.0 + largest_multiplier(row, n_groups))
     for g in range(n_groups):
-        multipliers[marks[CODE, g]] = row[LAM, g] * scale / spread_v
+        multipliers[marks[CODE, g]] = row[LAM, g] * scale / spread_v if spread_v > 0.0 else 0.0
         local[marks[CODE, g]] = -1
     written = 0
     for i in range(n_groups + 1):
         r = marks[BASIS, i] - n_groups
         if r >= 0 and row[X, i] > 0.0:
-            _write_ranking(
-                place, seat, marks, patterns[r], row[X, i], w, n, n_groups, rankings[written, start:], weight
-            )
+            write_ranking(place, seat, marks, patterns[r], row[X, i], w, n, n_groups, rankings[written, start:], weight)
             probabilities[written] = row[X, i]
             written += 1
     answer.counts[q], answer.bound[q], answer.status[q] = written, base + scale * bound, 0 if good else 1
@@ -447,7 +432,7 @@ def _solve_some(problem: Problem, answer: Answer, queries: Longs, seed: int, war
     m = min(n_max, n_codes) + 1
     capacity = 48 + 12 * m
     desk = Desk(
-        np.empty((8, n_max)), np.empty((6, n_max), np.int32), np.empty((10, m)), np.empty((7, m), np.int32),
+        np.empty((8, n_max)), np.empty((9, n_max), np.int32), np.empty((10, m)), np.empty((7, m), np.int32),
         np.empty((capacity, m + 1)), np.empty((capacity, n_max), np.int32), np.empty((m, m)), np.empty((m, m)),
         np.full(n_codes, -1, np.int32), np.empty(n_max, np.uint64),
     )  # fmt: skip
@@ -480,13 +465,13 @@ def solve(problem: Problem, queries: Longs, seed: int, answer: Answer, *, warm: 
 
 @njit(parallel=True, cache=True, nogil=True, error_model="numpy")
 def _solve(
-    scores: Floats, codes: Ints, offsets: Longs, lower: Floats, upper: Floats, v: Floats, w: Floats, queries: Longs,
-    seed: int, warm: bool, rankings: Ints, probabilities: Floats, counts: Ints, multipliers: Floats, weight: Floats,
-    bound: Floats, status: Bytes,
+    scores: Floats, codes: Ints, offsets: Longs, lower: Floats, upper: Floats, v: Floats, w: Floats, earliest: Ints,
+    latest: Ints, queries: Longs, seed: int, warm: bool, rankings: Ints, probabilities: Floats, counts: Ints,
+    multipliers: Floats, weight: Floats, bound: Floats, status: Bytes,
 ) -> None:  # fmt: skip
     batches = min(len(queries), _BATCHES)
     for batch in prange(batches):
-        problem = Problem(scores, codes, offsets, lower, upper, v, w)
+        problem = Problem(scores, codes, offsets, lower, upper, v, w, earliest, latest)
         answer = Answer(rankings, probabilities, counts, multipliers, weight, bound, status)
         mine = queries[batch * len(queries) // batches : (batch + 1) * len(queries) // batches]
         _solve_some(problem, answer, mine, seed, warm)

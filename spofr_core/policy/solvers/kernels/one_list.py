@@ -51,6 +51,7 @@ def solve_one(
     codes: NDArray[np.uint8],
     vectors: NDArray[np.float64],
     limits: NDArray[np.float64],
+    windows: NDArray[np.int32],
     seed: int,
     rankings: NDArray[np.int32],
 ) -> OneList:
@@ -64,16 +65,18 @@ def solve_one(
         Position bias and discount, nonincreasing.
     limits : (3, G)
         Lower and upper bounds on each group's total exposure, and what its spread counts per unit.
+    windows : (2, n) or (2, 0)
+        Earliest and latest position of each member of each group; none where there are no quotas.
     seed : int
         Of the order of equal scores: the same as that of a batch with this list alone.
     rankings : (2, n)
         Filled in.
     """
-    return OneList(*_solve_one(scores, codes, vectors, limits, np.uint64(seed), rankings))
+    return OneList(*_solve_one(scores, codes, vectors, limits, windows, np.uint64(seed), rankings))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve_one(scores, codes, vectors, limits, seed, rankings):  # pragma: no cover
+def _solve_one(scores, codes, vectors, limits, windows, seed, rankings):  # pragma: no cover
     n, groups = len(scores), limits.shape[1]
     greatest, least = -np.inf, np.inf
     near = np.empty(n, np.int32)
@@ -88,7 +91,7 @@ def _solve_one(scores, codes, vectors, limits, seed, rankings):  # pragma: no co
     first = np.zeros(1, np.int64)
     probabilities, counts, bound = np.empty((1, 2)), np.zeros(1, np.int32), np.empty(1)
     status = np.zeros(1, np.int8)
-    problem = Problem(scores, near, offsets, limits[0:1], limits[1:2], v, w)
+    problem = Problem(scores, near, offsets, limits[0:1], limits[1:2], v, w, windows[0], windows[1])
     answer = Answer(rankings, probabilities, counts, np.empty((1, groups)), np.zeros(n), bound, status)
     _solve_some(0, 1, _BLOCK, first, first, problem, seed, answer)
     if status[0] != 0:

@@ -10,6 +10,10 @@ y_i w_j + lambda_g(i) v_j:
   group are sorted, so a move past the next item of one's own group is never better than two moves, his and one's own:
   it is enough to compare a position with the nearest item of every group above and below it, and a sweep takes O(n G).
   If the sweeps meet a cycle, moving the items along it improves the pattern; if they settle, the prices are the proof.
+
+Every member of a group has a window of positions (all of them, where there are no quotas), and windows of a group rise
+from member to member. So a move past the next item of one's own group is permitted only if both of the two moves are,
+and all of this holds for patterns within windows, once there is one to begin with.
 """
 
 import numpy as np
@@ -19,10 +23,12 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     BUYER,
     DROP_V,
     DROP_W,
+    EARLIEST,
     EXPOSURE,
     FIRST,
     HEAD,
     LAM,
+    LATEST,
     MARK,
     MEMBER,
     MEMBER_SCORE,
@@ -34,6 +40,7 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     PRICE,
     PROMISING,
     SEATED,
+    SITTER,
     Floats,
     Ints,
     V,
@@ -54,6 +61,7 @@ def seat_items(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_gr
     for j in range(n):
         g = seat[PATTERN, j]
         y = place[MEMBER_SCORE, marks[HEAD, g]]
+        seat[SITTER, j] = marks[HEAD, g]
         marks[HEAD, g] += 1
         place[SEATED, j] = y
         row[EXPOSURE, g] += place[V, j]
@@ -84,6 +92,7 @@ def merge_groups(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_
         g = marks[ALIVE, chosen]
         seat[PATTERN, j] = g
         place[SEATED, j] = row[NEAR_SCORE, g]
+        seat[SITTER, j] = marks[HEAD, g]
         head = marks[HEAD, g] + 1
         marks[HEAD, g] = head
         if head < marks[FIRST, g + 1]:
@@ -94,16 +103,82 @@ def merge_groups(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_
 
 
 @jit
+def permitted(seat: Ints, n: int) -> bool:
+    """Whether everybody sits within the own window."""
+    within = True
+    for j in range(n):
+        within &= seat[EARLIEST, seat[SITTER, j]] <= j <= seat[LATEST, seat[SITTER, j]]
+    return within
+
+
+@jit
+def merge_within(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_groups: int) -> None:
+    """As `merge_groups`, within the windows.
+
+    A prefix is *full* when it has as many positions as members who sit in it already or must: then nobody else may
+    take one. So of the groups whose next member may sit here, those remain whose member is due before the first full
+    prefix ends; there is always one, because all who are due can be seated.
+    """
+    demand = seat[MARK]  # of the prefix that ends at each position: members seated before, or due within it
+    end = 0  # nobody is due after this and before the end of the list
+    for j in range(n):
+        demand[j] = 0
+    for g in range(n_groups):
+        marks[HEAD, g] = marks[FIRST, g]
+        for k in range(marks[FIRST, g], marks[FIRST, g + 1]):
+            due = seat[LATEST, k]
+            if due < n - 1:
+                demand[due] += 1
+                end = max(end, due + 1)
+    for j in range(1, end):
+        demand[j] += demand[j - 1]
+    full = _next_full(demand, 0, end, n)
+    for j in range(n):
+        drop_w, drop_v = place[DROP_W, j], place[DROP_V, j]
+        chosen, best = -1, -np.inf
+        for g in range(n_groups):
+            head = marks[HEAD, g]
+            if head < marks[FIRST, g + 1] and seat[EARLIEST, head] <= j and seat[LATEST, head] <= full:
+                loss = place[MEMBER_SCORE, head] * drop_w + row[LAM, g] * drop_v
+                if chosen < 0 or loss > best:
+                    chosen, best = g, loss
+                elif loss == best and seat[MEMBER, head] < seat[MEMBER, marks[HEAD, chosen]]:
+                    chosen = g
+        head = marks[HEAD, chosen]
+        seat[PATTERN, j], seat[SITTER, j] = chosen, head
+        place[SEATED, j] = place[MEMBER_SCORE, head]
+        marks[HEAD, chosen] += 1
+        before = full
+        for k in range(j, min(seat[LATEST, head], end)):  # who is seated before being due fills these prefixes
+            demand[k] += 1
+            if j < k < full and demand[k] > k:
+                full = k
+        if full == before == j:
+            full = _next_full(demand, j + 1, end, n)
+
+
+@jit
+def _next_full(demand: Ints, start: int, end: int, n: int) -> int:
+    """The last position of the first full prefix that ends at `start` or later; the whole list is always full."""
+    for k in range(start, end):
+        if demand[k] > k:
+            return k
+    return n - 1
+
+
+@jit
 def swap_neighbours(place: Floats, seat: Ints, row: Floats, n: int) -> None:
-    """Swap neighbours of different groups while the Lagrangian rises."""
+    """Swap neighbours of different groups while the Lagrangian rises and the windows permit it."""
     j, swaps = 0, 0
     while j < n - 1 and swaps < 4 * n:
         g, h = seat[PATTERN, j], seat[PATTERN, j + 1]
         if g != h:
             gain = (place[SEATED, j + 1] - place[SEATED, j]) * (place[W, j] - place[W, j + 1])
             gain += (row[LAM, h] - row[LAM, g]) * (place[V, j] - place[V, j + 1])
-            if gain > 1e-13:
+            down, up = seat[SITTER, j], seat[SITTER, j + 1]
+            if gain > 1e-13 and seat[LATEST, down] > j and seat[EARLIEST, up] <= j:
                 seat[PATTERN, j], seat[PATTERN, j + 1] = h, g
+                seat[SITTER, j], seat[SITTER, j + 1] = up, down
                 place[SEATED, j], place[SEATED, j + 1] = place[SEATED, j + 1], place[SEATED, j]
                 swaps += 1
                 j = max(j - 1, 0)
@@ -129,7 +204,8 @@ def _sweep(
 ) -> bool:  # fmt: skip
     """Raise each position's price to what the nearest item of every group above it (below it, if not `down`) would pay.
 
-    An item with price p at its own position k would pay p + (its value at j) - (its value at k) for position j.
+    An item with price p at its own position k would pay p + (its value at j) - (its value at k) for position j, if j
+    lies in its window.
     """
     for g in range(n_groups):
         row[NEAR_SURPLUS, g] = -np.inf
@@ -142,7 +218,9 @@ def _sweep(
         for g in range(n_groups):
             pays = row[NEAR_SURPLUS, g] + row[NEAR_SCORE, g] * wj + row[LAM, g] * vj
             if pays > best:
-                best, buyer = pays, g
+                member = seat[SITTER, marks[NEAR, g]]
+                if seat[LATEST, member] >= j if down else seat[EARLIEST, member] <= j:
+                    best, buyer = pays, g
         if buyer >= 0:
             place[PRICE, j] = best
             seat[BUYER, j] = marks[NEAR, buyer]
@@ -211,15 +289,15 @@ def perfect(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_group
 
 
 @jit
-def lagrangian_bound(place: Floats, row: Floats, marks: Ints, n: int, n_groups: int) -> float:
-    """Upper bound on the Lagrangian of all rankings: the prices plus what each item gains at its best position."""
+def lagrangian_bound(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_groups: int) -> float:
+    """Upper bound on the Lagrangian of all rankings: the prices, and what each item gains at its best position."""
     total = 0.0
     for j in range(n):
         total += place[PRICE, j]
     for g in range(n_groups):
         for k in range(marks[FIRST, g], marks[FIRST, g + 1]):
             y, best = place[MEMBER_SCORE, k], -np.inf
-            for j in range(n):
+            for j in range(seat[EARLIEST, k], seat[LATEST, k] + 1):
                 gain = y * place[W, j] + row[LAM, g] * place[V, j] - place[PRICE, j]
                 best = max(best, gain)
             total += best

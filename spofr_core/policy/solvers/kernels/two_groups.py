@@ -16,6 +16,10 @@ evaluate a price takes about one pass over the list, whatever the sizes of the g
 
 The optimal chains rise with ``lam``. Two chains that enclose the exposure asked for thus also enclose all that can be
 optimal between their prices, and the search over ``lam`` narrows them until no ranking lies above their chord.
+
+Quotas on prefixes are a lowest and a highest permitted chain. Permitted chains form a lattice too, so the best one for
+``lam = 0`` is the plain sort moved between the two, and the search begins there instead of at the plain sort, and ends
+at the highest permitted chain instead of at all of ``A`` first.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-decorators, allow-untyped-calls
@@ -28,19 +32,17 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
-from spofr_core.splitmix import GOLDEN, splitmix64
+from spofr_core.policy.solvers.kernels.group_sort import at, sort_group, tie_key
 
 _SHARES = 32  # pieces of a batch: enough to balance the threads, few enough to allocate memory for each
 _BLOCK = 16  # neighbouring queries that stay in one share
-_RUN = 32  # items up to which insertion sorts faster than merging
 _ROUNDS = 500  # prices tried before a query is given up; about ten is usual, at any length
-_at = np.uintp  # an index of this type is not tested for being negative, which the inner loops would feel
 _STEEP = 1e300  # stands for exposure / utility where the discount is flat
 
 # rows of `steps`: what place j is worth more than place j + 1
 _DV, _DW, _RATIO = 0, 1, 2
 # rows of `chains`
-_FLOOR, _CEILING, _CHAIN, _LOW, _HIGH, _PEAK, _BREAK = 0, 1, 2, 3, 4, 5, 6
+_FLOOR, _CEILING, _CHAIN, _LOW, _HIGH, _PEAK, _BREAK, _LOWEST, _HIGHEST = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 
 class _Desk(NamedTuple):
@@ -60,105 +62,19 @@ class _Desk(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _tie_key(seed, query, item):
-    """Uniform number in [0, 1) that depends on nothing but its three arguments (splitmix64 twice)."""
-    x = np.uint64(seed) ^ (np.uint64(query) * np.uint64(0xD1342543DE82EF95))
-    for salt in (np.uint64(0), np.uint64(item)):
-        x = splitmix64((x + salt) * GOLDEN + np.uint64(0x2545F4914F6CDD1D))
-    return np.float64(x >> np.uint64(11)) * 2.0**-53
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _count_sort(keys, items, row, low, high, spare_keys, spare_items, ranks):
-    """Sort a short run in descending order by counting, for every key, those that stand before it."""
-    for i in range(low, high):
-        key, ahead = keys[row, _at(i)], np.int32(low)
-        spare_keys[_at(i)], spare_items[_at(i)] = key, items[row, _at(i)]
-        for j in range(low, i):
-            before = np.int32(spare_keys[_at(j)] >= key)
-            ahead += before
-            ranks[_at(j)] += np.int32(1) - before
-        ranks[_at(i)] = ahead
-    for i in range(low, high):
-        place = _at(ranks[_at(i)])
-        keys[row, place], items[row, place] = spare_keys[_at(i)], spare_items[_at(i)]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _merge(keys, items, row, low, middle, high, out_keys, out_items):
-    """Merge two neighbouring descending runs, as far as both last without a branch."""
-    i, j, out = low, middle, low
-    while i < middle and j < high:
-        left = np.int64(keys[row, _at(i)] >= keys[row, _at(j)])
-        source = _at(j + left * (i - j))
-        out_keys[_at(out)], out_items[_at(out)] = keys[row, source], items[row, source]
-        i += left
-        j += 1 - left
-        out += 1
-    rest = i if i < middle else j
-    for shift in range(high - out):
-        out_keys[_at(out + shift)], out_items[_at(out + shift)] = (
-            keys[row, _at(rest + shift)],
-            items[row, _at(rest + shift)],
-        )
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sort(keys, items, row, start, stop, spare_keys, spare_items, ranks):
-    """Sort ``keys[row, start:stop]`` in descending order, `items` along: short runs by counting, then merges.
-
-    Neither branches on the data: half of such branches would be mispredicted, which costs more than all the rest.
-    """
-    for low in range(start, stop, _RUN):
-        _count_sort(keys, items, row, low, min(low + _RUN, stop), spare_keys, spare_items, ranks)
-    width = _RUN
-    while width < stop - start:
-        for low in range(start, stop, 2 * width):
-            middle, high = min(low + width, stop), min(low + 2 * width, stop)
-            _merge(keys, items, row, low, middle, high, spare_keys, spare_items)
-        for i in range(start, stop):
-            keys[row, _at(i)], items[row, _at(i)] = spare_keys[_at(i)], spare_items[_at(i)]
-        width *= 2
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sort_group(row, n, y, item, total, tie, seed, query, spare_keys, spare_items, ranks):
-    """Sort a group by score, equal scores by their tie keys, sum the scores up, and set the sentinels."""
-    _sort(y, item, row, 1, n + 1, spare_keys, spare_items, ranks)
-    y[row, 0], y[row, n + 1] = np.inf, -np.inf
-    sum_ = 0.0
-    total[row, 0] = 0.0
-    ties = False
-    for i in range(1, n + 1):
-        sum_ += y[row, _at(i)]
-        total[row, _at(i)] = sum_
-        ties |= y[row, _at(i)] == y[row, _at(i - 1)]
-    start = 1
-    while ties and start <= n:
-        stop = start + 1
-        while y[row, stop] == y[row, start]:
-            stop += 1
-        if stop > start + 1:
-            for i in range(start, stop):
-                tie[row, i] = _tie_key(seed, query, item[row, i])
-            _sort(tie, item, row, start, stop, spare_keys, spare_items, ranks)
-        start = stop
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def _plain_sort(n, y, item, total, steps, chains, seed, query):
     """The plain sort, ties between the groups by their tie keys, as the chain of group 0 in the floor; its `_value`."""
     f, e, size, a = 0.0, 0.0, 0, 0
     chains[_FLOOR, 0] = 0
     for j in range(1, n + 1):
-        y_0, y_1 = y[0, _at(a + 1)], y[1, _at(j - a)]
+        y_0, y_1 = y[0, at(a + 1)], y[1, at(j - a)]
         ahead = y_0 > y_1
         if y_0 == y_1:
-            ahead = _tie_key(seed, query, item[0, a + 1]) > _tie_key(seed, query, item[1, j - a])
+            ahead = tie_key(seed, query, item[0, a + 1]) > tie_key(seed, query, item[1, j - a])
         a += ahead
         chains[_FLOOR, j] = a
         if j < n:
-            f += steps[_DW, j] * (total[0, _at(a)] + total[1, _at(j - a)])
+            f += steps[_DW, j] * (total[0, at(a)] + total[1, at(j - a)])
             e += steps[_DV, j] * a
             size += a
     return f, e, size
@@ -170,10 +86,45 @@ def _value(row, n, one, two, total, steps, chains):
     f, e, size = 0.0, 0.0, 0
     for j in range(1, n):
         a = chains[row, j]
-        f += steps[_DW, j] * (total[one, _at(a)] + total[two, _at(j - a)])
+        f += steps[_DW, j] * (total[one, at(a)] + total[two, at(j - a)])
         e += steps[_DV, j] * a
         size += a
     return f, e, size
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_quota(n, n_one, one, two, earliest, latest, chains):
+    """Lowest and highest permitted chain; the windows of the two groups begin at `one` and `two`."""
+    due_one, due_two, may_one, may_two = 0, 0, 0, 0
+    n_two = n - n_one
+    for j in range(n + 1):
+        while due_one < n_one and latest[one + due_one] < j:
+            due_one += 1
+        while due_two < n_two and latest[two + due_two] < j:
+            due_two += 1
+        while may_one < n_one and earliest[one + may_one] < j:
+            may_one += 1
+        while may_two < n_two and earliest[two + may_two] < j:
+            may_two += 1
+        chains[_LOWEST, j] = max(due_one, j - may_two)
+        chains[_HIGHEST, j] = min(may_one, j - due_two)
+    for j in range(1, n + 1):
+        chains[_LOWEST, j] = max(chains[_LOWEST, j], chains[_LOWEST, j - 1])
+        chains[_HIGHEST, j] = min(chains[_HIGHEST, j], chains[_HIGHEST, j - 1] + 1)
+    for j in range(n - 1, -1, -1):
+        chains[_LOWEST, j] = max(chains[_LOWEST, j], chains[_LOWEST, j + 1] - 1)
+        chains[_HIGHEST, j] = min(chains[_HIGHEST, j], chains[_HIGHEST, j + 1])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _move_into_quota(n, chains):
+    """Move the floor between the lowest and the highest permitted chain; whether it had to be."""
+    moved = False
+    for j in range(1, n):
+        a = min(max(chains[_FLOOR, j], chains[_LOWEST, j]), chains[_HIGHEST, j])
+        moved |= a != chains[_FLOOR, j]
+        chains[_FLOOR, j] = a
+    return moved
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -218,8 +169,8 @@ def _mend(start, lam, one, two, total, steps, chains, values):
     while bottom < top:
         price, discount = lam * steps[_DV, j], steps[_DW, j]
         for k in range(bottom, top + 1):
-            gain = discount * (total[one, _at(k)] + total[two, _at(j - k)]) + price * k
-            values[new, _at(k + 1)] = max(values[old, _at(k)], values[old, _at(k + 1)]) + gain
+            gain = discount * (total[one, at(k)] + total[two, at(j - k)]) + price * k
+            values[new, at(k + 1)] = max(values[old, at(k)], values[old, at(k + 1)]) + gain
         values[new, bottom] = values[new, top + 2] = -np.inf
         best = min(max(best, bottom), top)
         while values[new, best + 2] > values[new, best + 1]:
@@ -244,18 +195,18 @@ def _best_chain(lam, n, one, two, y, total, steps, chains, values):
     k, last, breaks = 0, 0, 0
     for j in range(1, n):
         shift = lam * steps[_RATIO, j]
-        k += y[one, _at(k + 1)] + shift > y[two, _at(j - k)]
+        k += y[one, at(k + 1)] + shift > y[two, at(j - k)]
         # mostly this one step was right, and the sentinels keep the loops within the lists
-        while y[one, _at(k + 1)] + shift > y[two, _at(j - k)]:
+        while y[one, at(k + 1)] + shift > y[two, at(j - k)]:
             k += 1
-        while y[one, _at(k)] + shift <= y[two, _at(j - k + 1)]:
+        while y[one, at(k)] + shift <= y[two, at(j - k + 1)]:
             k -= 1
         a = min(max(k, chains[_FLOOR, j]), chains[_CEILING, j])
         chains[_CHAIN, j] = a
-        chains[_BREAK, _at(breaks)] = j
+        chains[_BREAK, at(breaks)] = j
         breaks += (a < last) | (a > last + 1)
         last = a
-        f += steps[_DW, j] * (total[one, _at(a)] + total[two, _at(j - a)])
+        f += steps[_DW, j] * (total[one, at(a)] + total[two, at(j - a)])
         e += steps[_DV, j] * a
         size += a
     if breaks == 0:
@@ -275,8 +226,11 @@ def _best_chain(lam, n, one, two, y, total, steps, chains, values):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _raise_exposure(target, tolerance, f_low, e_low, size_low, n, n_one, one, two, y, total, steps, chains, values):
-    """Give group `one` the exposure `target`, more than the plain sort (in the floor, with its `_value`) does.
+def _raise_exposure(
+    target, tolerance, f_low, e_low, size_low, n, n_one, one, two, y, total, steps, chains, values, limited
+):
+    """Give group `one` the exposure `target`, more than the best chain without a price (the floor, with its `_value`)
+    does; no chain rises above the highest permitted one if they are `limited`.
 
     The dual ``g(lam) = max over chains of f + lam (e - target)`` is convex and piecewise linear. Floor and ceiling are
     two of its lines, one falling, one rising. Where they cross is the next price: either nothing lies above them there,
@@ -286,7 +240,7 @@ def _raise_exposure(target, tolerance, f_low, e_low, size_low, n, n_one, one, tw
     chains share) and whether the bound is proved to be the optimum.
     """
     for j in range(n + 1):
-        chains[_CEILING, j] = chains[_CHAIN, j] = min(j, n_one)
+        chains[_CEILING, j] = chains[_CHAIN, j] = chains[_HIGHEST, j] if limited else min(j, n_one)
     f_high, e_high, size_high = _value(_CEILING, n, one, two, total, steps, chains)
     if e_high - e_low <= tolerance:
         return 1.0, 0.0, f_low, True
@@ -328,7 +282,7 @@ def _split(scores, codes, start, n, y, item):
     least = greatest = scores[start]
     code, other = codes[start], np.int32(-1)
     for i in range(n):
-        score, group = scores[_at(start + i)], codes[_at(start + i)]
+        score, group = scores[at(start + i)], codes[at(start + i)]
         least, greatest = min(least, score), max(greatest, score)
         other = group if group != code else other
     spread = greatest - least
@@ -336,9 +290,9 @@ def _split(scores, codes, start, n, y, item):
     a = 0
     for i in range(n):
         # written to both rows, kept in the one whose counter moves: no branch that nobody can predict
-        y[0, _at(a + 1)] = y[1, _at(i - a + 1)] = (scores[_at(start + i)] - least) / unit
-        item[0, _at(a + 1)] = item[1, _at(i - a + 1)] = i
-        a += codes[_at(start + i)] == code
+        y[0, at(a + 1)] = y[1, at(i - a + 1)] = (scores[at(start + i)] - least) / unit
+        item[0, at(a + 1)] = item[1, at(i - a + 1)] = i
+        a += codes[at(start + i)] == code
     return a, code, other, least, spread
 
 
@@ -349,28 +303,35 @@ def _write(chain, probability, ranking, one, two, n, start, w, item, chains, ran
     for j in range(n):
         a = chains[chain, j]
         ahead = chains[chain, j + 1] - a
-        i = item[_at(two + ahead * (one - two)), _at(1 + j - a + ahead * (2 * a - j))]
+        i = item[at(two + ahead * (one - two)), at(1 + j - a + ahead * (2 * a - j))]
         if wanted:
-            rankings[ranking, _at(start + j)] = i
+            rankings[ranking, at(start + j)] = i
         share = probability * w[j]
         if ranking > 0:
-            share += weight[_at(start + i)]
-        weight[_at(start + i)] = share
+            share += weight[at(start + i)]
+        weight[at(start + i)] = share
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _solve_query(q, name, problem, seed, answer, desk):
-    """Solve query `q`, whose ties `name` decides: the plain sort if it holds the bounds, else the best mixture."""
-    scores, codes, offsets, lower, upper, v, w = problem
+    """Solve query `q`, whose ties `name` decides: the plain sort if it holds the bounds, else the best mixture; within
+    quotas, what comes nearest to it."""
+    scores, codes, offsets, lower, upper, v, w, earliest, latest = problem
     rankings, probabilities, counts, multipliers, weight, bound, status = answer
     sums, steps, y, item, total, tie, chains, values, spare_keys, spare_items, ranks = desk
     start, n = offsets[q], offsets[q + 1] - offsets[q]
     for g in range(multipliers.shape[1]):
         multipliers[q, g] = 0.0
     n_0, code, other, least, spread = _split(scores, codes, start, n, y, item)
-    _sort_group(0, n_0, y, item, total, tie, seed, name, spare_keys, spare_items, ranks)
-    _sort_group(1, n - n_0, y, item, total, tie, seed, name, spare_keys, spare_items, ranks)
+    sort_group(0, n_0, y, item, total, tie, seed, name, spare_keys, spare_items, ranks)
+    sort_group(1, n - n_0, y, item, total, tie, seed, name, spare_keys, spare_items, ranks)
     f, e, size = _plain_sort(n, y, item, total, steps, chains, seed, name)
+    limited = len(earliest) > 0 and n_0 < n
+    if limited:
+        first, second = (start, start + n_0) if code < other else (start + n - n_0, start)
+        _set_quota(n, n_0, first, second, earliest, latest, chains)
+        if _move_into_quota(n, chains):
+            f, e, size = _value(_FLOOR, n, 0, 1, total, steps, chains)
 
     one, theta, lam, best, proved = 0, 1.0, 0.0, f, True
     if n_0 < n:
@@ -389,9 +350,12 @@ def _solve_query(q, name, problem, seed, answer, desk):
                 e, size = e_1 - v[n - 1] * n_one, n * (n - 1) // 2 - size
                 for j in range(n + 1):
                     chains[_FLOOR, j] = j - chains[_FLOOR, j]
+                    if limited:
+                        chains[_HIGHEST, j] = j - chains[_LOWEST, j]
             theta, lam, best, proved = _raise_exposure(
-                need - v[n - 1] * n_one, tolerance, f, e, size, n, n_one, one, 1 - one, y, total, steps, chains, values
-            )
+                need - v[n - 1] * n_one, tolerance, f, e, size, n, n_one, one, 1 - one, y, total, steps, chains, values,
+                limited,
+            )  # fmt: skip
             if lower[q, code] >= everything - upper[q, other] - tolerance:
                 multipliers[q, code] = lam * spread
             else:
@@ -432,7 +396,7 @@ def _solve_some(first, stop, stride, names, queries, problem, seed, answer):
     sums, steps = _steps_down(problem.v, problem.w)
     desk = _Desk(
         sums, steps, np.empty((2, m)), np.empty((2, m), np.int32), np.empty((2, m)), np.empty((2, m)),
-        np.empty((7, m), np.int32), np.empty((2, m)), np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32),
+        np.empty((9, m), np.int32), np.empty((2, m)), np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32),
     )  # fmt: skip
     for block in range(first, stop, stride):
         for i in range(block, min(block + _BLOCK, stop)):
@@ -457,18 +421,22 @@ def weights(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _weights(scores, codes, offsets, lower, upper, v, w, queries, seed, weight, status):
+def _weights(scores, codes, offsets, lower, upper, v, w, earliest, latest, queries, seed, weight, status):
     k, groups = len(queries), lower.shape[1]
     starts, lows, highs = np.zeros(k + 1, np.int64), np.empty((k, groups)), np.empty((k, groups))
     near = np.empty(len(scores), np.int32)
+    limited = len(earliest) > 0
+    first, last = np.empty(len(scores) * limited, np.int32), np.empty(len(scores) * limited, np.int32)
     for i in range(k):
         start, n = offsets[queries[i]], offsets[queries[i] + 1] - offsets[queries[i]]
         starts[i + 1] = starts[i] + n
         for j in range(n):
             near[starts[i] + j] = codes[start + j]
+            if limited:
+                first[starts[i] + j], last[starts[i] + j] = earliest[start + j], latest[start + j]
         for g in range(groups):
             lows[i, g], highs[i, g] = lower[queries[i], g], upper[queries[i], g]
-    problem = Problem(scores, near, starts, lows, highs, v, w)
+    problem = Problem(scores, near, starts, lows, highs, v, w, first, last)
     answer = Answer(
         np.empty((0, 0), np.int32), np.empty((k, 2)), np.empty(k, np.int32), np.empty((k, groups)), weight,
         np.empty(k), status,
@@ -496,11 +464,11 @@ def solve(problem: Problem, queries: NDArray[np.int64], seed: int, answer: Answe
 
 @njit(parallel=True, cache=True, nogil=True, error_model="numpy")
 def _solve(
-    scores, codes, offsets, lower, upper, v, w, queries, seed, rankings, probabilities, counts, multipliers, weight,
-    bound, status,
+    scores, codes, offsets, lower, upper, v, w, earliest, latest, queries, seed, rankings, probabilities, counts,
+    multipliers, weight, bound, status,
 ):  # fmt: skip
     shares = min(_SHARES, (len(queries) + _BLOCK - 1) // _BLOCK)
     for share in prange(shares):
-        problem = Problem(scores, codes, offsets, lower, upper, v, w)
+        problem = Problem(scores, codes, offsets, lower, upper, v, w, earliest, latest)
         answer = Answer(rankings, probabilities, counts, multipliers, weight, bound, status)
         _solve_some(share * _BLOCK, len(queries), shares * _BLOCK, queries, queries, problem, seed, answer)
