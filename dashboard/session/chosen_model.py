@@ -22,7 +22,7 @@ from spofr_core.experiments import (
     with_estimates,
 )
 from spofr_core.fairness import Fairness, format_delta
-from spofr_core.learning import ProgrammeEstimator, load_model
+from spofr_core.learning import ProgrammeEstimator, load_model, with_scorer
 from spofr_core.policy import RankingPolicies
 from spofr_core.reporting import method_title
 
@@ -72,7 +72,7 @@ def _model(root: str, run: str) -> Model:
     return Model(
         run,
         model_title(record.settings),
-        method_title(config.method),
+        method_title(with_scorer(config.method, config.settings)),
         record,
         with_estimates(estimator, splits.test),
         fairness,
@@ -91,7 +91,7 @@ def exact_curve(_model: Model, run: str) -> pd.DataFrame:
 
 def run_title(settings: Mapping[str, Any]) -> str:
     """A run among others on the same data, such as "SPOFR, delta 0.05, seed 0"."""
-    parts = [method_title(settings["method"])]
+    parts = [method_title(with_scorer(settings["method"], settings.get("settings", {})))]
     delta, penalty = settings["delta"], settings["penalty"]
     if isinstance(delta, dict) or not pd.isna(delta):
         parts.append(f"delta {format_delta(delta, settings.get('unit', 'absolute'))}")

@@ -16,9 +16,9 @@ from spofr_core.errors import ConfigError
 from spofr_core.evaluation import GUARANTEE_DELTAS, LEVELS, guarantees
 from spofr_core.fairness import Unit, format_delta
 from spofr_core.reporting import (
-    baselines,
     empty_slots,
     in_order,
+    is_baseline,
     is_guaranteed,
     listed,
     method_title,
@@ -46,7 +46,7 @@ def page() -> None:
     found = picked("guarantees", TITLE)
     if found is None:
         return
-    rivals = found.setting[~found.setting["method"].isin(baselines())]
+    rivals = found.setting[~found.setting["method"].map(is_baseline)]
     if rivals.empty:
         with found.top:
             st.title(TITLE, anchor=False)

@@ -48,7 +48,15 @@ STAGES = (
     "Of each stage. SPOFR has two, and may take twice as many: first it learns to predict relevance, then through the "
     "fair re-ranking. A stage ends sooner where validation stops improving."
 )
-USUAL: dict[str, Any] = {"max_steps": 3000, "patience": 20, "learning_rate": 1e-3, "lists": 500, "scorer": "network"}
+USUAL: dict[str, Any] = {
+    "max_steps": 3000, "patience": 20, "learning_rate": 1e-3, "lists": 500, "scorer": "network", "loss": "listnet",
+}  # fmt: skip
+LOSSES = {
+    "listnet": "Over the list (ListNet)",
+    "logistic": "Item by item (logistic)",
+    "lambdarank": "Over pairs (LambdaRank)",
+}
+"""By which a scorer learns relevance: all of predict-then-optimise and of the plain sort, the first stage of SPOFR."""
 
 
 @explain_errors
@@ -129,10 +137,15 @@ def _grids(source: Loaded) -> dict[str, Any]:
         )
     features = _feature_set(source)
     training = _training(source)
+    loss = training.pop("loss", None)
+    chosen = [*methods, *(baselines() if ends else ())]
     return {
         "lists": training.pop("lists"),
         "features": features,
-        "methods": [*methods, *(baselines() if ends else ())],
+        "methods": chosen,
+        "method_settings": {}
+        if loss is None
+        else {name: each for name, each in _first_loss(loss).items() if name in chosen},
         "deltas": deltas,
         "unit": unit,
         "penalties": parse_numbers(penalties, "Penalties"),
@@ -237,12 +250,16 @@ def _feature_set(source: Loaded) -> str | None:
 
 def _training(source: Loaded) -> dict[str, Any]:
     """What is seldom changed; it is kept while its fields are closed."""
-    given = {**USUAL, **st.session_state.get("training", {})}
+    stored: dict[str, Any] = st.session_state.get("training", {})
+    scorer = stored.get("scorer", USUAL["scorer"])
+    own = {} if scorer == USUAL["scorer"] else SCORERS[scorer].usual_settings  # that of networks would load torch
+    usual = {**USUAL, **{name: value for name, value in own.items() if name in USUAL}}
+    given = {**usual, **stored}
 
     def field(name: str, label: str, low: float, high: float, **more: Any) -> None:
         key = f"train-{name}"
         follow(key, given[name])
-        keep = lambda: st.session_state.update(training={**given, name: st.session_state[key]})  # noqa: E731
+        keep = lambda: st.session_state.update(training={**stored, name: st.session_state[key]})  # noqa: E731
         st.number_input(label, low, high, key=key, on_change=keep, **more)
 
     settings = st.expander("Training settings", key="train-settings", on_change="rerun")
@@ -256,19 +273,34 @@ def _training(source: Loaded) -> dict[str, Any]:
                 field("patience", "Patience", 1, 1000, help="Validations without a new best until training stops.")
             with three:
                 field("learning_rate", "Learning rate", 1e-5, 1.0, format="%g")
-            if len(SCORERS) > 1:
-                _scorer(given)
+            _scorer_and_loss(given, stored)
             if drawn:
                 field("lists", "Lists drawn per part", 20, 5000, step=100)
-    changed = {name: value for name, value in given.items() if name != "lists" and value != USUAL[name]}
+    changed = {name: value for name, value in given.items() if name != "lists" and value != usual[name]}
+    changed |= {} if scorer == USUAL["scorer"] else {"scorer": scorer}
     return {**changed, "lists": given["lists"] if drawn else USUAL["lists"]}
 
 
-def _scorer(given: dict[str, Any]) -> None:
-    """What gives the scores, where there is a choice."""
+def _scorer_and_loss(given: dict[str, Any], stored: dict[str, Any]) -> None:
+    """What gives the scores, and what it learns relevance by. Another scorer has other usual rates and patience."""
+    one, two = st.columns(2)
     follow("train-scorer", given["scorer"])
-    keep = lambda: st.session_state.update(training={**given, "scorer": st.session_state["train-scorer"]})  # noqa: E731
-    st.selectbox("Scorer", SCORERS.names, key="train-scorer", on_change=keep, help="What gives an item its score.")
+    kept = {name: value for name, value in stored.items() if name not in ("learning_rate", "patience")}
+    keep = lambda: st.session_state.update(training={**kept, "scorer": st.session_state["train-scorer"]})  # noqa: E731
+    about = "What gives an item its score. DELTR and FULTR learn with networks alone."
+    one.selectbox("Scorer", SCORERS.names, key="train-scorer", on_change=keep, help=about)
+    follow("train-loss", given["loss"])
+    keep_loss = lambda: st.session_state.update(training={**stored, "loss": st.session_state["train-loss"]})  # noqa: E731
+    about = "Of predict-then-optimise, of the plain sort, and of the first stage of SPOFR, which pairs cannot teach."
+    two.selectbox(
+        "Loss", list(LOSSES), format_func=LOSSES.__getitem__, key="train-loss", on_change=keep_loss, help=about
+    )
+
+
+def _first_loss(loss: str) -> dict[str, dict[str, str]]:
+    """The settings of the methods that learn relevance, for this loss."""
+    relevance = {"pto": {"loss": loss}, "unfair": {"loss": loss}}
+    return relevance if loss == "lambdarank" else relevance | {"spofr": {"warm_up": loss}}
 
 
 def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from dashboard.session.visitor import visitor
 from dashboard.widgets.elements import chart
 from dashboard.widgets.job_tray import EVERY, ICONS, at_work, board, ended_meanwhile, job_button, state_sentence
 from spofr_core.experiments import RunStore, home
+from spofr_core.learning import with_scorer
 from spofr_core.reporting import method_style
 
 CURVES = 6
@@ -104,7 +105,7 @@ def _histories(job: Job) -> list[History]:
         record = store.get(run)
         rows = [row for row in store.metrics(run) if row.get("validation_dcg") is not None]
         if record is not None and rows:
-            method = record.settings["method"]
+            method = with_scorer(record.settings["method"], record.settings["settings"])
             found.append((run_title(record.settings), *method_style(method), rows))
     return found
 

@@ -140,4 +140,5 @@ def _take(share: FloatArray, dcg: FloatArray, level: float) -> _Taken:
 
 def _explain(method: str, models: int, delta: float, level: float, furthest: float) -> str:
     reach = f"the closest reaches {furthest:.1%}" if furthest >= 0 else "no query is applicable"
-    return f"No {method} model of {models} holds delta = {delta:g} on {level:.0%} of the queries; {reach}."
+    name = method.replace(":", " with ")
+    return f"No {name} model of {models} holds delta = {delta:g} on {level:.0%} of the queries; {reach}."

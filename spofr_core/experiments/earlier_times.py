@@ -7,6 +7,7 @@ import pandas as pd
 
 from spofr_core.experiments.progress import format_duration
 from spofr_core.experiments.sweep_spec import RunConfig
+from spofr_core.learning import with_scorer
 
 OVERHEAD = 0.5
 """Seconds of a run besides training: measuring and writing."""
@@ -19,7 +20,7 @@ def time_from_earlier_runs(missing: tuple[RunConfig, ...], earlier: pd.DataFrame
     means: dict[tuple[str, int | None, str], float] = {}
     total = 0.0
     for config in missing:
-        kind = (config.method, config.clicks, config.dataset.label)
+        kind = (with_scorer(config.method, config.settings), config.clicks, config.dataset.label)
         if kind not in means:
             means[kind] = _mean_seconds(earlier, *kind)
         total += means[kind] + OVERHEAD

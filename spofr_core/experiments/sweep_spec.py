@@ -17,7 +17,7 @@ from spofr_core.config import StrictModel
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import NOTIONS, PositionBias, Unit, format_delta, share_settings
-from spofr_core.learning import METHODS, method_named
+from spofr_core.learning import METHODS, method_named, with_scorer
 from spofr_core.learning.training_settings import renamed_settings, settings_in_names
 
 Groups = int | str | tuple[str, ...]
@@ -179,7 +179,9 @@ class RunConfig(StrictModel):
         """The run in a few words."""
         steered = [f"delta {format_delta(self.delta, self.unit)}"] if self.delta is not None else []
         steered += [f"penalty {self.penalty:g}"] if self.penalty is not None else []
-        return ", ".join([f"{self.method} on {self.dataset.label}", *steered, f"seed {self.seed}"])
+        return ", ".join(
+            [f"{with_scorer(self.method, self.settings)} on {self.dataset.label}", *steered, f"seed {self.seed}"]
+        )
 
 
 class SweepSpec(StrictModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spofr_core.lazy import lazy_names
-from spofr_core.learning.methods import METHODS, Method
+from spofr_core.learning.methods import METHODS, Method, with_scorer
 from spofr_core.learning.scorers import SCORERS, Scorer
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ __all__ = [
     "load_model",
     "make_estimator",
     "method_named",
+    "with_scorer",
 ]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spofr_core.data import GroupSpec, RankingDataset
+from spofr_core.data.calibration import Calibration, calibration_from_dict
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.checkpoint import Checkpoint
@@ -21,7 +22,7 @@ from spofr_core.learning.decisions import Decision
 from spofr_core.learning.events import Callback, FitReport
 from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, repeats
 from spofr_core.learning.losses.relevance import Loss
-from spofr_core.learning.model_files import read_model, versions, write_model
+from spofr_core.learning.model_files import read_model, read_text_file, versions, write_model
 from spofr_core.learning.problems import CollapsedScores
 from spofr_core.learning.scorers import SCORERS, Scorer
 from spofr_core.learning.scorers.scaling import Scaler
@@ -44,6 +45,7 @@ class Learned:
     group_names: tuple[str, ...]
     group_spec: GroupSpec | None
     report: FitReport
+    calibration: Calibration | None = None
 
 
 class Estimator(ABC):
@@ -105,6 +107,10 @@ class Estimator(ABC):
 
     def _penalty(self, lists: Lists) -> Penalty | None:
         """What early stopping subtracts from the DCG."""
+        return None
+
+    def _calibration(self, lists: Lists, scorer: Scorer) -> Calibration | None:
+        """From the scores on these lists to what the method ranks by, where that has to be learned afterwards."""
         return None
 
     def _counts(self, lists: Lists) -> dict[str, int]:
@@ -171,6 +177,7 @@ class Estimator(ABC):
             group_names=train.group_names,
             group_spec=train.group_spec,
             report=self._report(outcome, counts, notes, train, validation),
+            calibration=self._calibration(lists if held_out is None else held_out, scorer),
         )
         self._warn_if_collapsed(lists)
         return self
@@ -235,9 +242,11 @@ class Estimator(ABC):
         return SCORERS[self.settings.scorer]
 
     def save(self, directory: str | Path) -> None:
-        """Write the model: `model.safetensors` and `model.json`."""
+        """Write the model: `model.safetensors`, `model.json`, and of trees the text of LightGBM."""
         learned = self.learned
-        arrays = {f"{learned.scorer.name}.{name}": array for name, array in learned.scorer.arrays().items()}
+        of_scorer = learned.scorer.arrays()
+        texts = {file: of_scorer.pop(name).tobytes() for name, file in learned.scorer.text_files.items()}
+        arrays = {f"{learned.scorer.name}.{name}": array for name, array in of_scorer.items()}
         arrays |= {"scaler.center": learned.scaler.center, "scaler.spread": learned.scaler.spread}
         header = {
             **self.to_config(),
@@ -249,7 +258,9 @@ class Estimator(ABC):
             "versions": learned.report.versions,
             "report": learned.report.to_dict(),
         }
-        write_model(directory, header, arrays)
+        if learned.calibration is not None:
+            header["calibration"] = learned.calibration.to_dict()
+        write_model(directory, header, arrays, texts)
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
@@ -269,13 +280,16 @@ class Estimator(ABC):
             )
         model = cls.from_config(header)
         kind, scaler = model._scorer_type, file.part("scaler")
+        texts = {name: read_text_file(directory, text, header) for name, text in kind.text_files.items()}
+        calibration = header.get("calibration")
         model._learned = Learned(
-            scorer=kind.from_arrays(header["architecture"], file.part(kind.name)),
+            scorer=kind.from_arrays(header["architecture"], file.part(kind.name) | texts),
             scaler=Scaler(scaler["center"], scaler["spread"], tuple(header["constant_features"])),
             feature_names=tuple(header["feature_names"]),
             group_names=tuple(header["group_names"]),
             group_spec=None if header["group_spec"] is None else GroupSpec.from_dict(header["group_spec"]),
             report=FitReport.from_dict(header["report"]),
+            calibration=None if calibration is None else calibration_from_dict(calibration),
         )
         return model
 
@@ -388,7 +402,8 @@ class Estimator(ABC):
             return
         text = (
             f"The scorer gives all items the same score in {collapsed:.0%} of the training lists: its rankings "
-            "are coin tosses. Try another seed, a wider network (hidden=(32,)) or a smaller learning rate."
+            "are coin tosses. Try another seed, a wider network (hidden=(32,)), smaller leaves (leaf_items=5) or a "
+            "smaller learning rate."
         )
         learned = self.learned
         self._learned = replace(learned, report=replace(learned.report, notes=(*learned.report.notes, text)))

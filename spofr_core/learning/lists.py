@@ -138,7 +138,7 @@ class Lists:
             chosen, offsets = self._rows(queries)
             flat = torch.from_numpy(chosen)
             rows, labels = self.rows.index_select(0, flat), self.labels.index_select(0, flat)
-        return Batch(queries, self.table.index_select(0, rows), labels, offsets, self.width)
+        return Batch(queries, self.table, rows, labels, offsets, self.width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,13 +146,19 @@ class Batch:
     """Some lists, flat: list b of the batch is `offsets[b]:offsets[b + 1]`, and list `queries[b]` of its `Lists`."""
 
     queries: IntArray
-    features: torch.Tensor
+    table: torch.Tensor
+    rows: torch.Tensor
     labels: torch.Tensor
     offsets: IntArray
     width: int | None
 
     def __len__(self) -> int:
         return len(self.queries)
+
+    @cached_property
+    def features(self) -> torch.Tensor:
+        """(N, F): of each item; those who share a row of the table have copies of it."""
+        return self.table.index_select(0, self.rows)
 
     @cached_property
     def _places(self) -> tuple[torch.Tensor, torch.Tensor]:

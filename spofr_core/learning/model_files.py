@@ -1,4 +1,4 @@
-"""A model on disk: `model.safetensors` (weights, scaler) and `model.json` (all the rest). Never pickle."""
+"""A model on disk: `model.safetensors` (weights, scaler), `model.json` (all the rest), maybe texts. Never pickle."""
 
 from __future__ import annotations
 
@@ -37,21 +37,27 @@ class ModelFile:
 
 def versions() -> dict[str, str]:
     """Versions of what a trained model depends on."""
-    return {name: version(name) for name in ("spofr", "torch", "numpy", "numba")}
+    return {name: version(name) for name in ("spofr", "torch", "numpy", "numba", "lightgbm")}
 
 
-def write_model(directory: str | Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write both files, each replaced as a whole; the header comes last and carries the digest of the weights."""
+def write_model(
+    directory: str | Path,
+    header: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    texts: dict[str, bytes] | None = None,
+) -> None:
+    """Write all files, each replaced as a whole; the header comes last and carries the digests of the others."""
     place = Path(directory)
-    weights = save(arrays)
+    weights, texts = save(arrays), texts or {}
     full = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
+        **({"texts_sha256": {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}} if texts else {}),
         **header,
     }
     text = json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
-    for name, content in ((WEIGHTS_FILE, weights), (HEADER_FILE, text.encode() + b"\n")):
+    for name, content in ((WEIGHTS_FILE, weights), *texts.items(), (HEADER_FILE, text.encode() + b"\n")):
         write_whole(place / name, content)
 
 
@@ -79,6 +85,28 @@ def read_model(directory: str | Path) -> ModelFile:
         return ModelFile(header, {name: np.array(array) for name, array in load(weights).items()})
     except SafetensorError as error:
         raise DataError(f"{path} is not a safetensors file ({error}).") from error
+
+
+def read_text_file(directory: str | Path, name: str, header: dict[str, Any]) -> NDArray[np.uint8]:
+    """The bytes of a text that was saved beside the weights, if they are those that the header knows.
+
+    Raises
+    ------
+    DataError
+        When the file is missing or altered.
+    """
+    path = Path(directory) / name
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}): save the model again.") from error
+    known = header.get("texts_sha256")
+    if not isinstance(known, dict) or hashlib.sha256(content).hexdigest() != known.get(name):
+        raise DataError(
+            f"{path} ({len(content)} bytes) is not the file that was saved with {HEADER_FILE}: "
+            "it is truncated or was replaced. Save the model again."
+        )
+    return np.frombuffer(content, dtype=np.uint8)
 
 
 def _read_header(path: Path) -> dict[str, Any]:

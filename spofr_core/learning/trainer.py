@@ -77,8 +77,8 @@ class Trainer:
     """Runs the stages of a method on a scorer.
 
     The order of the lists in an epoch, and all sampling, derive from the seed and the number of the epoch alone. Hence
-    a fit that was killed continues from its last checkpoint (one per epoch) to the same weights, bit by bit on one
-    thread.
+    a fit that was killed continues from its last checkpoint (one per epoch; of trees, one in ten) to the same weights,
+    bit by bit on one thread.
 
     Parameters
     ----------
@@ -135,12 +135,14 @@ class Trainer:
                 reason = self._epoch(self._stages[self._at.stage])
                 if reason:
                     self._next_stage(reason)
-                self._save()
+                if reason or self._at.stage_epoch % self._scorer.checkpoint_every == 0:
+                    self._save()
                 self._tell("epoch")
         except StopTraining:
             self._at.stopped = "callback"
         if self._validator is not None:
             self._scorer.restore(self._chosen(self._validator))
+        self._scorer.finish()
         with contextlib.suppress(StopTraining):
             self._tell("end")
         at = self._at
@@ -154,7 +156,7 @@ class Trainer:
         stage.loss.start_epoch(int(np.random.SeedSequence([settings.seed, at.epoch, 1]).generate_state(1)[0]))
         at.epoch += 1
         at.stage_epoch += 1
-        for batch in stage.lists.batches(order, settings.batch_size):
+        for batch in self._scorer.batches(stage.lists, order, settings.batch_size):
             self._step(stage.loss, batch)
             if self._validator is not None and at.stage_step % settings.validate_every == 0:
                 if not self._validate():

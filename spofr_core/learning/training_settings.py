@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from spofr_core.config import StrictModel
 from spofr_core.learning.scorers import SCORERS
@@ -17,15 +17,20 @@ class TrainingSettings(StrictModel):
     Parameters
     ----------
     scorer : str, default "network"
-        What gives the scores; one of `SCORERS`.
+        What gives the scores; one of `SCORERS`. Trees learn a tree a step, and have defaults of their own:
+        learning_rate 0.05, validate_every 5, patience 10.
     hidden : tuple of int or "halving", default (32,)
         Of a network: widths of the hidden layers; () is a linear scorer. "halving" halves the number of features until
         one is left (58 features: 29-14-7-3), as the SPOFR paper does; such narrow ends collapse on some seeds.
     learning_rate : float, default 1e-3
     batch_size : int, default 64
-        Lists per step.
+        Lists per step; trees see most lists in each.
     weight_decay : float, default 0
-        Decoupled from the gradient (AdamW).
+        Decoupled from the gradient (AdamW); of trees, added to the curvature of each leaf.
+    leaves : int, default 31
+        Of each tree at most.
+    leaf_items : int, default 20
+        Distinct items of a leaf at least.
     max_steps : int, default 3000
         Steps of each stage of training at most; early stopping usually ends it sooner.
     max_epochs : int, optional
@@ -50,6 +55,8 @@ class TrainingSettings(StrictModel):
     learning_rate: float = Field(default=1e-3, gt=0)
     batch_size: int = Field(default=64, ge=1)
     weight_decay: float = Field(default=0.0, ge=0)
+    leaves: int = Field(default=31, ge=2, le=4096)
+    leaf_items: int = Field(default=20, ge=1)
     max_steps: int = Field(default=3000, ge=1)
     max_epochs: int | None = Field(default=None, ge=1)
     validate_every: int = Field(default=20, ge=1)
@@ -58,6 +65,15 @@ class TrainingSettings(StrictModel):
     scaling: Literal["standard", "none"] = "standard"
     exclude_features: tuple[str, ...] = ()
     seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_of_scorer(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """What nobody chose is as the scorer wants it."""
+        scorer = settings.get("scorer", "network")
+        if scorer == "network" or scorer not in SCORERS:
+            return settings
+        return {**SCORERS[scorer].usual_settings, **settings}
 
     @field_validator("scorer")
     @classmethod
@@ -72,6 +88,20 @@ class TrainingSettings(StrictModel):
         if not isinstance(hidden, str) and any(width < 1 for width in hidden):
             raise ValueError(f"hidden is {list(hidden)}; every layer needs a width of 1 or more.")
         return hidden
+
+
+class NetworkSettings(TrainingSettings):
+    """Settings of a method whose loss is sampled or penalised step by step, too noisy to grow trees on."""
+
+    @field_validator("scorer")
+    @classmethod
+    def _no_trees(cls, scorer: str) -> str:
+        if scorer == "trees":
+            raise ValueError(
+                "DELTR and FULTR learn with a network; scorer 'trees' is for SPOFR, predict-then-optimise and the "
+                "plain sort. Leave these two out, or set the scorer of the others alone."
+            )
+        return scorer
 
 
 LOSSES_CALLED_SCORERS = ("listnet", "logistic")
@@ -93,7 +123,7 @@ def settings_in_names(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     if settings.get("scorer", "network") != "network":
         return dict(settings)
-    kept = {name: value for name, value in settings.items() if name != "scorer"}
+    kept = {name: value for name, value in settings.items() if name not in ("scorer", "leaves", "leaf_items")}
     if kept.get("loss") in LOSSES_CALLED_SCORERS:
         kept["scorer"] = kept.pop("loss")
     return kept

@@ -103,6 +103,7 @@ if TYPE_CHECKING:
         Variants,
         baselines,
         in_order,
+        is_baseline,
         is_guaranteed,
         method_style,
         method_title,
@@ -210,7 +211,16 @@ _HOME = {
         "window_text",
     ),
     "run_words": ("difference_text", "empty_slots", "matched", "names_of_methods", "promised"),
-    "series": ("Variant", "Variants", "baselines", "in_order", "is_guaranteed", "method_style", "method_title"),
+    "series": (
+        "Variant",
+        "Variants",
+        "baselines",
+        "in_order",
+        "is_baseline",
+        "is_guaranteed",
+        "method_style",
+        "method_title",
+    ),
 }
 
 __all__ = [
@@ -280,6 +290,7 @@ __all__ = [
     "ideal_line",
     "in_order",
     "interval",
+    "is_baseline",
     "is_guaranteed",
     "limits_of",
     "listed",

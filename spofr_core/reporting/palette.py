@@ -72,6 +72,13 @@ def group_styles(names: Sequence[str]) -> dict[str, GroupStyle]:
 SERIES_COLOURS = ("#2678b8", "#d07c1f", "#2f8f5b", "#8a5bb5", "#c8434b", "#4aa3a3", "#b08d2f", "#7d8896")
 SERIES_SHAPES = ("circle", "square", "triangle-up", "diamond", "x", "star", "pentagon", "cross")
 """Of curves and marks that have no colour or shape of their own, by their place."""
+KINDRED_COLOURS: Mapping[str, str] = {
+    "#2678b8": "#4aa3a3", "#d07c1f": "#9a5a3c", "#c8434b": "#d8468f", "#2f8f5b": "#5f9420", "#8a5bb5": "#5c79d6",
+}  # fmt: skip
+KINDRED_SHAPES: Mapping[str, str] = {
+    "circle": "star", "square": "pentagon", "x": "hexagon", "triangle-up": "triangle-down", "diamond": "bowtie",
+}  # fmt: skip
+"""Of the same thing in another make, such as a method with another scorer."""
 
 ACCENT = "#2678b8"
 DEEP_ACCENT = "#1f5f99"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from spofr_core.fairness import Unit, format_delta
 from spofr_core.learning import METHODS, Method
-from spofr_core.reporting.series import baselines, in_order, method_title
+from spofr_core.reporting.series import in_order, is_baseline, method_title
 from spofr_core.reporting.words import counted, listed, number, percent
 
 
@@ -75,7 +75,7 @@ def promised(frame: pd.DataFrame, delta: float, level: float) -> str:
 
     A model that qualified on validation and misses the share on test is told apart from having none.
     """
-    at = frame[(frame["delta"] == delta) & (frame["level"] == level) & ~frame["method"].isin(baselines())]
+    at = frame[(frame["delta"] == delta) & (frame["level"] == level) & ~frame["method"].map(is_baseline)]
     held = at["holds"].fillna(value=False).astype(bool)
     yes, no = _names(at.loc[held, "method"]), _names(at.loc[at["dcg"].isna(), "method"])
     missed = _names(at.loc[~held & at["dcg"].notna(), "method"])

@@ -13,7 +13,7 @@ import pandas as pd
 
 from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
-from spofr_core.reporting.palette import SERIES_COLOURS, SERIES_SHAPES
+from spofr_core.reporting.palette import KINDRED_COLOURS, KINDRED_SHAPES, SERIES_COLOURS, SERIES_SHAPES
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,9 @@ def method_title(method: object, variants: Variants = NO_VARIANTS) -> str:
     name = str(method)
     if name in variants:
         return variants[name].title
-    return METHODS[name].title if name in METHODS else name
+    plain, _, scorer = name.partition(":")
+    title = METHODS[plain].title if plain in METHODS else plain
+    return f"{title} ({scorer})" if scorer else title
 
 
 def in_order(methods: Iterable[object], variants: Variants = NO_VARIANTS) -> list[str]:
@@ -55,12 +57,22 @@ def in_order(methods: Iterable[object], variants: Variants = NO_VARIANTS) -> lis
     known = list(METHODS)
     place = {name: (known.index(name), "") for name in known}
     place |= {name: (known.index(variant.of), name) for name, variant in variants.items()}
-    return sorted({str(method) for method in methods}, key=lambda name: place.get(name, (len(known), name)))
+
+    def order(name: str) -> tuple[int, str]:
+        plain, _, scorer = name.partition(":")
+        return place.get(name) or (place[plain][0], scorer) if plain in place else (len(known), name)
+
+    return sorted({str(method) for method in methods}, key=order)
 
 
 def baselines() -> tuple[str, ...]:
     """The methods that are ends of every chart, not rivals."""
     return tuple(method.name for method in METHODS.values() if method.role == "baseline")
+
+
+def is_baseline(method: object) -> bool:
+    """Whether it is an end of every chart, with whatever scorer."""
+    return str(method).partition(":")[0] in baselines()
 
 
 def label_of(by: str, value: Any, variants: Variants = NO_VARIANTS) -> str:
@@ -94,7 +106,7 @@ def series_of(frame: pd.DataFrame, by: str = "method", variants: Variants = NO_V
 
 def is_guaranteed(method: object, variants: Variants = NO_VARIANTS) -> bool:
     """Whether every policy of a method holds delta in every query; nobody vouches for one that is not registered."""
-    name = variants[str(method)].of if str(method) in variants else str(method)
+    name = variants[str(method)].of if str(method) in variants else str(method).partition(":")[0]
     return name in METHODS and METHODS[name].guaranteed
 
 
@@ -106,7 +118,9 @@ def method_style(method: object, place: int = 0, variants: Variants = NO_VARIANT
 def _style(by: str, value: object, place: int, variants: Variants) -> tuple[str, str]:
     colour, shape = SERIES_COLOURS[place % len(SERIES_COLOURS)], SERIES_SHAPES[place % len(SERIES_SHAPES)]
     name = str(value)
-    if by != "method" or (name not in variants and name not in METHODS):
+    plain, _, scorer = name.partition(":")
+    if by != "method" or (name not in variants and plain not in METHODS):
         return colour, shape
-    styled = variants[name] if name in variants else METHODS[name]
-    return styled.colour or colour, styled.shape or shape
+    styled = variants[name] if name in variants else METHODS[plain]
+    colour, shape = styled.colour or colour, styled.shape or shape
+    return (KINDRED_COLOURS.get(colour, colour), KINDRED_SHAPES.get(shape, shape)) if scorer else (colour, shape)

@@ -11,6 +11,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -34,6 +35,7 @@ from spofr_core.experiments import (
     Owner,
     RunConfig,
     RunStore,
+    SweepSpec,
     audit_model,
     home,
     load_splits,
@@ -70,6 +72,22 @@ def test_the_train_page_offers_what_a_scorer_may_see():
     assert "features" not in app.code[-1].value
     app.segmented_control(key="train-features-adult").set_value("work")
     assert "features: work" in rerun(app).code[-1].value
+
+
+def test_trees_are_chosen_on_the_train_page_with_rates_of_their_own():
+    app = shown("train", data="adult", state={"train-shell": True, "train-settings": True})
+    app.selectbox(key="train-scorer").set_value("trees")
+    app = rerun(app)
+    assert app.number_input(key="train-learning_rate").value == 0.05
+    app.selectbox(key="train-loss").set_value("logistic")
+    spec = yaml.safe_load(rerun(app).code[-1].value)
+    assert spec["training"] == {"scorer": "trees"}
+    assert spec["method_settings"] == {
+        "pto": {"loss": "logistic"}, "unfair": {"loss": "logistic"}, "spofr": {"warm_up": "logistic"}
+    }  # fmt: skip
+    assert {config.settings.get("learning_rate") for config in SweepSpec.from_dict(spec).runs()} == {0.05}
+    app.button_group(key="train-methods").set_value(["pto", "fultr"])
+    assert "DELTR and FULTR learn with a network" in rerun(app).error[0].value
 
 
 def test_the_bundled_sweeps_are_small_whole_and_have_every_method(bundled_home):

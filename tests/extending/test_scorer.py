@@ -41,9 +41,8 @@ def test_it_learns_is_saved_and_read(plugged, tmp_path):
 def test_the_train_page_offers_it_and_its_sweep_names_it(plugged):
     plugged("sample", SAMPLES, "bakeries")
     opened = {"train-settings": True, "train-shell": True}
-    assert "train-scorer" not in {box.key for box in shown("train", data="bakeries", state=opened).selectbox}
     plugged("scorer", SCORERS, "linear")
     app = shown("train", data="bakeries", state=opened)
-    assert app.selectbox(key="train-scorer").options == ["network", "linear"]
+    assert app.selectbox(key="train-scorer").options == ["network", "trees", "linear"]
     app.selectbox(key="train-scorer").set_value("linear")
     assert "scorer: linear" in rerun(app).code[-1].value

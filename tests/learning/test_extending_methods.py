@@ -176,8 +176,8 @@ def test_a_scorer_that_cannot_be_exported_says_so(toys, parts, tmp_path):
 
 
 def test_an_unknown_scorer_is_refused_with_those_there_are():
-    with pytest.raises(ConfigError, match=r"'scorer' must be one of \['network'\], got 'trees'"):
-        make_estimator("spofr", FAIRNESS, scorer="trees")
+    with pytest.raises(ConfigError, match=r"'scorer' must be one of \['network', 'trees'\], got 'forest'"):
+        make_estimator("spofr", FAIRNESS, scorer="forest")
 
 
 def test_the_loss_once_went_by_the_name_of_scorer():

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from spofr_core.experiments.runs.run_lock import Owner
 from spofr_core.experiments.runs.run_output import MEASURED, RESULT_COLUMNS
 from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig
+from spofr_core.learning import with_scorer
 
 Status = Literal["running", "done", "failed", "interrupted"]
 
@@ -86,6 +87,7 @@ class RunRecord:
         dataset = settings["dataset"]
         label = dataset["sample"] or DatasetSpec(file=dataset["file"]).label
         given = {name: settings[name] for name in ("method", "delta", "penalty", "notion", "clicks", "seed")}
+        given["method"] = with_scorer(given["method"], settings.get("settings", {}))
         if isinstance(given["delta"], dict):
             given["delta"] = None  # a table has room for one number; all of them are in the settings
         given["unit"] = settings.get("unit", "absolute")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -35,6 +36,14 @@ class Loss(ABC):
         total = self(leaf, batch) * len(batch)
         (gradient,) = torch.autograd.grad(total, leaf)
         return total.item(), np.asarray(gradient.numpy())
+
+    def curvature(self, scores: FloatArray, batch: Batch) -> FloatArray:
+        """Second derivative of the sum in each score, for scorers that take Newton steps; 1 where it is not known."""
+        return np.ones(len(scores))
+
+    def usual_score(self, batch: Batch) -> float:
+        """The one score that is best for all items, where such a scorer begins."""
+        return 0.0
 
     def backward(self, scores: torch.Tensor, batch: Batch) -> float:
         """Add the gradient of the loss to the network behind `scores`; returns the loss."""
@@ -119,6 +128,13 @@ class ListNet(Loss):
             labels = labels / labels.sum(dim=1, keepdim=True)
         return torch.nn.functional.cross_entropy(matrix, labels, reduction="sum") / len(batch)
 
+    def curvature(self, scores: FloatArray, batch: Batch) -> FloatArray:
+        """p_i (1 - p_i) times the sum of the list's labels, p the softmax."""
+        p = torch.softmax(batch.score_matrix(torch.from_numpy(scores)), dim=1)
+        total = batch.matrix(batch.labels).to(p.dtype).sum(dim=1, keepdim=True)
+        each = p * (1.0 - p) * (torch.ones_like(total) if self._per_list else total)
+        return np.asarray(batch.flat(each).numpy())
+
 
 class Logistic(Loss):
     """Logistic loss of each item on its own: relevant items weigh as much as their label, others 1.
@@ -135,3 +151,14 @@ class Logistic(Loss):
         signed = torch.where(relevant, -scores, scores)
         weight = torch.where(relevant, labels, torch.ones_like(labels))
         return (weight * torch.nn.functional.softplus(signed)).sum() / len(batch)
+
+    def curvature(self, scores: FloatArray, batch: Batch) -> FloatArray:
+        """p_i (1 - p_i) times the weight of the item, p the logistic function."""
+        labels = batch.labels.numpy().astype(np.float64)
+        return np.asarray(np.where(labels > 0, labels, 1.0) * 0.25 / np.cosh(np.clip(0.5 * scores, -300, 300)) ** 2)
+
+    def usual_score(self, batch: Batch) -> float:
+        """Logarithm of the weight of the relevant items over the number of the others."""
+        labels = batch.labels.numpy().astype(np.float64)
+        relevant, others = float(labels.sum()), float(np.sum(labels <= 0))
+        return math.log(relevant / others) if relevant and others else 0.0

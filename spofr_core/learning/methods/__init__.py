@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from spofr_core.learning.training_settings import LOSSES_CALLED_SCORERS
 from spofr_core.registry import Registry
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Method:
         A baseline is an end of every chart, not a rival of the others.
     estimator : type of Estimator
         The class that learns.
+    learns : bool
+        Whether there is a scorer behind it.
     """
 
     name: str
@@ -44,6 +48,7 @@ class Method:
     steered_by: Literal["delta", "penalty"] | None = None
     guaranteed: bool = False
     role: Literal["rival", "baseline"] = "rival"
+    learns: bool = True
 
     @property
     def promise(self) -> str:
@@ -63,3 +68,13 @@ METHODS: Registry[Method] = Registry(
     },
 )
 """Every method, in the order of every list and legend."""
+
+
+def with_scorer(method: str, settings: Mapping[str, Any]) -> str:
+    """The method as tables of runs name it: with its scorer behind a colon where that is no network, "pto:trees".
+
+    Whatever compares methods compares these names, and so tells the same method with another scorer apart.
+    """
+    scorer = settings.get("scorer", "network")
+    plain = scorer == "network" or scorer in LOSSES_CALLED_SCORERS or (method in METHODS and not METHODS[method].learns)
+    return method if plain else f"{method}:{scorer}"

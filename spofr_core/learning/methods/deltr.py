@@ -18,13 +18,13 @@ from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.guaranteed import list_softmax
 from spofr_core.learning.methods.sorted_by_score import SortedEstimator
 from spofr_core.learning.trainer import Stage
-from spofr_core.learning.training_settings import TrainingSettings
+from spofr_core.learning.training_settings import NetworkSettings
 from spofr_core.learning.validation import Penalty
 
 FloatArray = NDArray[np.float64]
 
 
-class DELTRSettings(TrainingSettings):
+class DELTRSettings(NetworkSettings):
     """Settings of `DELTR`.
 
     Parameters

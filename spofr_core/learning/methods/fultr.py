@@ -18,14 +18,14 @@ from spofr_core.learning.losses.relevance import DirectLoss, State
 from spofr_core.learning.losses.through_programme import RowsOfBatch
 from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.trainer import Stage
-from spofr_core.learning.training_settings import TrainingSettings
+from spofr_core.learning.training_settings import NetworkSettings
 from spofr_core.learning.validation import Penalty
 from spofr_core.policy.programme import OnInfeasible
 
 FloatArray = NDArray[np.float64]
 
 
-class FULTRSettings(TrainingSettings):
+class FULTRSettings(NetworkSettings):
     """Settings of `FULTR`.
 
     Parameters

@@ -56,7 +56,7 @@ class ProgrammeEstimator(Estimator):
         )
 
     def _decision(self, lists: Lists) -> Decision:
-        return _Estimated(FairDecision(lists, self.fairness, self.discount), self._estimates, lists.offsets)
+        return EstimatedDecision(FairDecision(lists, self.fairness, self.discount), self._estimates, lists.offsets)
 
     def _best_worth(self, lists: Lists, decision: Decision) -> FloatArray:
         best = FairDecision(lists, self.fairness, self.discount)
@@ -69,13 +69,14 @@ class ProgrammeEstimator(Estimator):
         return {"relaxed_lists": len(self._programme(lists).relaxed)}
 
 
-class _Estimated:
+class EstimatedDecision:
     """A decision on estimates made from scores."""
 
     def __init__(self, decision: Decision, estimates: Any, offsets: NDArray[np.int64]) -> None:
         self._decision, self._estimates, self._offsets = decision, estimates, offsets
 
     def expectations(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Pi w and Pi v for the estimates."""
         return self._decision.expectations(self._estimates(scores, self._offsets))
 
 

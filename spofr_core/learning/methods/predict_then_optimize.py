@@ -8,11 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
+from spofr_core.data.calibration import Calibration, LogisticCalibration
+from spofr_core.fairness import Discount
+from spofr_core.learning.decisions import Decision, FairDecision
 from spofr_core.learning.lists import Lists
+from spofr_core.learning.losses.lambda_rank import LambdaRank
 from spofr_core.learning.losses.links import Probabilities
 from spofr_core.learning.losses.relevance import ListNet, Logistic, Loss
 from spofr_core.learning.methods import METHODS, Method
-from spofr_core.learning.methods.guaranteed import ProgrammeEstimator, list_softmax
+from spofr_core.learning.methods.guaranteed import EstimatedDecision, ProgrammeEstimator, list_softmax
+from spofr_core.learning.scorers import Scorer
 from spofr_core.learning.trainer import Stage
 from spofr_core.learning.training_settings import TrainingSettings, renamed_settings
 
@@ -24,13 +29,14 @@ class RelevanceSettings(TrainingSettings):
 
     Parameters
     ----------
-    loss : {"listnet", "logistic"}
-        Over the list, or for each item on its own. `scorer="logistic"` of older settings is read as this.
+    loss : {"listnet", "logistic", "lambdarank"}
+        Over the list, for each item on its own, or over pairs, for the order alone. `scorer="logistic"` of older
+        settings is read as this.
     weighting : {"labels", "lists"}
         Of ListNet: whether lists weigh as much as the sum of their labels, or all the same.
     """
 
-    loss: Literal["listnet", "logistic"] = "listnet"
+    loss: Literal["listnet", "logistic", "lambdarank"] = "listnet"
     weighting: Literal["labels", "lists"] = "labels"
 
     @model_validator(mode="before")
@@ -38,8 +44,10 @@ class RelevanceSettings(TrainingSettings):
     def _older_names(cls, settings: dict[str, Any]) -> dict[str, Any]:
         return renamed_settings(settings)
 
-    def relevance_loss(self) -> Loss:
+    def relevance_loss(self, discount: Discount) -> Loss:
         """The loss of these settings."""
+        if self.loss == "lambdarank":
+            return LambdaRank(discount)
         return Logistic() if self.loss == "logistic" else ListNet(per_list=self.weighting == "lists")
 
 
@@ -48,12 +56,18 @@ class PredictThenOptimizeSettings(RelevanceSettings):
 
     Parameters
     ----------
-    estimates : {"probabilities", "scores"}
-        What the programme is given: the softmax over the list (ListNet) or the probability of relevance (logistic), or
-        the raw scores. The programme weighs relevance against exposure, so the scale within a list matters.
+    estimates : {"probabilities", "calibrated", "scores"}
+        What the programme is given: the softmax over the list (ListNet) or the probability of relevance (logistic); a
+        logistic function of the score that was fitted to the validation lists, which LambdaRank always needs; or the
+        raw scores. The programme weighs relevance against exposure, so the scale within a list matters.
     """
 
-    estimates: Literal["probabilities", "scores"] = "probabilities"
+    estimates: Literal["probabilities", "calibrated", "scores"] = "probabilities"
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the way from scores to estimates is fitted after the training."""
+        return self.estimates == "calibrated" or (self.estimates == "probabilities" and self.loss == "lambdarank")
 
 
 class PredictThenOptimize(ProgrammeEstimator):
@@ -75,14 +89,33 @@ class PredictThenOptimize(ProgrammeEstimator):
     settings: PredictThenOptimizeSettings
 
     def _stages(self, lists: Lists) -> list[Stage]:
-        return [self._stage(self.settings.loss, self.settings.relevance_loss(), lists)]
+        return [self._stage(self.settings.loss, self.settings.relevance_loss(self.discount), lists)]
 
     def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
         if self.settings.estimates == "scores":
             return scores
+        if self.settings.calibrated:
+            calibration = self.learned.calibration
+            return scores if calibration is None else calibration.estimates(scores)
         if self.settings.loss == "logistic":
             return Probabilities().estimates(scores, offsets)
         return list_softmax(scores, offsets)
+
+    def _decision(self, lists: Lists) -> Decision:
+        """Validation calibrates by its own labels: two numbers, which thousands of items do not remember."""
+        if not self.settings.calibrated:
+            return super()._decision(lists)
+        labels = lists.labels.numpy().astype(np.float64)
+        return EstimatedDecision(
+            FairDecision(lists, self.fairness, self.discount),
+            lambda scores, _: LogisticCalibration.fit(scores, labels).estimates(scores),
+            lists.offsets,
+        )
+
+    def _calibration(self, lists: Lists, scorer: Scorer) -> Calibration | None:
+        if not self.settings.calibrated:
+            return None
+        return LogisticCalibration.fit(lists.scores(scorer), lists.labels.numpy().astype(np.float64))
 
 
 METHODS.register(

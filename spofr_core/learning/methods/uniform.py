@@ -78,6 +78,7 @@ METHODS.register(
         colour="#7d8896",
         shape="cross",
         role="baseline",
+        learns=False,
         estimator=Uniform,
     )
 )

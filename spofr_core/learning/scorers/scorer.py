@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from spofr_core.errors import SpofrError
 from spofr_core.registry import Registry
 
 if TYPE_CHECKING:
-    from spofr_core.learning.lists import Batch
+    from spofr_core.learning.lists import Batch, IntArray, Lists
     from spofr_core.learning.losses.relevance import Loss
     from spofr_core.learning.training_settings import TrainingSettings
 
@@ -32,6 +32,15 @@ class Scorer(ABC):
 
     name: ClassVar[str]
     """In settings and files, such as "network"."""
+
+    usual_settings: ClassVar[Mapping[str, Any]] = {}
+    """Settings that it wants where nobody chooses others."""
+
+    text_files: ClassVar[Mapping[str, str]] = {}
+    """Arrays of bytes that are a text, by the names of the files that they are saved in, beside the other arrays."""
+
+    checkpoint_every: ClassVar[int] = 1
+    """Epochs between two states of an unfinished fit."""
 
     @classmethod
     @abstractmethod
@@ -62,6 +71,14 @@ class Scorer(ABC):
     @abstractmethod
     def start(self, learning_rate: float) -> None:
         """Begin a stage of training: keep what was learned, forget the momentum of the last stage."""
+
+    def finish(self) -> None:
+        """Training is over: let go of what only it needs."""
+        return
+
+    def batches(self, lists: Lists, order: IntArray, size: int) -> Iterator[Batch]:
+        """What an epoch learns from, step by step: the lists in this order, `size` at a time."""
+        return lists.batches(order, size)
 
     def step(self, loss: Loss, batch: Batch) -> float:
         """Learn from a batch of lists; returns the mean loss before that. A loss that is no number moves nothing."""
@@ -96,5 +113,8 @@ class Scorer(ABC):
         )
 
 
-SCORERS: Registry[type[Scorer]] = Registry("scorer", {"network": "spofr_core.learning.scorers.network"})
+SCORERS: Registry[type[Scorer]] = Registry(
+    "scorer",
+    {"network": "spofr_core.learning.scorers.network", "trees": "spofr_core.learning.scorers.trees"},
+)
 """Every kind of scorer."""
