@@ -52,8 +52,12 @@ def permitted_windows(
     return windows.lifted(impossible), {int(q): int(windows.impossible[q]) for q in impossible}
 
 
-def lack_within(terms: Terms, windows: Windows, v: FloatArray, delta: FloatArray) -> FloatArray:
+def lack_within(
+    terms: Terms, windows: Windows, v: FloatArray, delta: FloatArray, queries: IntArray | None = None
+) -> FloatArray:
     """(Q,): by how much the deltas of all groups would have to rise so that a lottery within the windows holds them.
+
+    0 for lists that are not among `queries`.
 
     Only how many of each group stand in each prefix matters to their exposures. The mean counts of a lottery are any
     numbers that rise by shares of one item a position and keep within the limits of each prefix: positions and prefixes
@@ -61,7 +65,8 @@ def lack_within(terms: Terms, windows: Windows, v: FloatArray, delta: FloatArray
     """
     found = np.zeros(len(terms.composition))
     known: dict[bytes, float] = {}
-    for q in np.flatnonzero(terms.constrained.any(axis=1)).tolist():
+    asked_for = np.flatnonzero(terms.constrained.any(axis=1))
+    for q in (asked_for if queries is None else np.intersect1d(asked_for, queries)).tolist():
         part = windows.part(q)
         groups = np.flatnonzero(terms.composition.sizes[q])
         sizes = terms.composition.sizes[q, groups]
@@ -91,11 +96,15 @@ def feasible_delta(
     quota = fairness.every_ranking
     if quota is None or (fairness.rule.always_feasible and quota.always_possible):
         return {}
+    from spofr_core.policy.solvers.reachable import surely_feasible  # solves what is made from this
+
     v = fairness.position_bias.vector(int(terms.composition.lengths.max(initial=0)))
-    impossible = np.flatnonzero(lack_within(terms, windows, v, np.asarray(terms.delta)) > _NOTHING)
+    unsure = np.flatnonzero(~surely_feasible(fairness, terms, windows))
+    lacking = lack_within(terms, windows, v, np.asarray(terms.delta), unsure)
+    impossible = np.flatnonzero(lacking > _NOTHING)
     if not len(impossible):
         return {}
-    smallest = lack_within(terms, windows, v, np.zeros(terms.scale.shape)) + _HAIR
+    smallest = lack_within(terms, windows, v, np.zeros(terms.scale.shape), impossible) + _HAIR
     if on_infeasible == "raise":
         q = int(impossible[0])
         least = format_delta(smallest[q], fairness.unit)
