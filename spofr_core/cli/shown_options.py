@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from spofr_core.cli.options import DataOptions, FairnessOptions
 from spofr_core.cli.shell_output import emit_json
+from spofr_core.cli.slice_options import SliceOptions, print_slices, print_table
 from spofr_core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from spofr_core.serving import ShownAudit
+from spofr_core.fairness import Fairness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,78 +28,90 @@ class ShownOptions:
         ),
     ] = False
     impression: Annotated[
-        str | None, typer.Option(help="With --shown: column of the impression or session. [default: impression]")
+        str | None, typer.Option(help="With --shown: column of the impression or session. [default: by its name]")
+    ] = None
+    state: Annotated[
+        Path | None,
+        typer.Option(help="With --shown: the counters of `spofr serve`, to see whether each impression is in the log."),
     ] = None
 
     def audit(
-        self, source: DataOptions, ask: FairnessOptions, *, seed: int, json_: str | None, csv: Path | None
-    ) -> ShownAudit:
-        """Read, audit, and say what was found."""
-        from spofr_core.data import write_csv
-        from spofr_core.reporting import listed
-        from spofr_core.serving import audit_shown, read_shown
+        self,
+        source: DataOptions,
+        ask: FairnessOptions,
+        cut: SliceOptions,
+        *,
+        seed: int,
+        json_: str | None,
+        csv: Path | None,
+    ) -> bool:
+        """Read, audit, and say what was found; whether all of it holds."""
+        from spofr_core.serving import audit_shown, check_counters, read_shown
 
+        if cut.slices or cut.where or cut.slice_measure:
+            raise ConfigError("--shown takes --time and --window, but no --slice, --where or --slice-measure.")
+        log = read_shown(self._file(source), **self._mapping(source), **_given(time=cut.time))
+        result = audit_shown(log, ask.build(source, None), seed=seed)
+        summary = dict(result.summary)
+        said_time = cut.time is not None or cut.window is not None
+        if said_time or log.times is not None:
+            summary["time"] = result.over_time(cut.window or "auto").summary
+        check = None if self.state is None else check_counters(log, self.state)
+        if check is not None:
+            summary["counters"] = {**check._asdict(), "ok": check.ok}
+        if csv is not None:
+            result.to_csv(csv)
+        emit_json(summary, json_)
+        if json_ != "-":
+            _print(summary, result.fairness, said_time=said_time)
+            if check is not None:
+                typer.echo(check.sentence())
+            for note in summary["notes"]:
+                typer.echo(f"note: {note}")
+        return result.ok and (check is None or check.ok)
+
+    def _file(self, source: DataOptions) -> Path:
         if source.file is None:
             raise ConfigError("--shown needs a log; name its file or folder.")
-        if source.group is not None and len(source.group) > 1:
-            raise ConfigError(f"--group is {listed(source.group)}; a log of impressions takes one column of groups.")
-        named = {
-            "query": source.query,
-            "impression": self.impression,
-            "position": source.rank,
-            "item": source.item,
-            "group": source.group[0] if source.group else None,
-        }
-        log = read_shown(source.file, **{name: column for name, column in named.items() if column is not None})
-        result = audit_shown(log, ask.build(source, None), seed=seed)
-        if csv is not None:
-            write_csv(result.queries, csv)
-        emit_json(result.summary, json_)
-        if json_ != "-":
-            for sentence in shown_sentences(result):
-                typer.echo(sentence)
-        return result
+        if not source.file.exists():
+            raise ConfigError(
+                f"There is no log at {str(source.file)!r}; name a folder of Parquet parts, a Parquet or a CSV file."
+            )
+        if source.file.is_dir() and not any(source.file.rglob("*.parquet")):
+            raise ConfigError(
+                f"The folder {str(source.file)!r} has no Parquet part yet; a service that runs writes one every few "
+                "seconds."
+            )
+        return source.file
+
+    def _mapping(self, source: DataOptions) -> dict[str, Any]:
+        known = source.mapping()
+        roles = {"position": known.pop("rank", None), "impression": self.impression}
+        unfit = [name for name in known if name not in _TAKEN]
+        if unfit:
+            raise ConfigError(f"--shown takes no --{unfit[0].replace('_', '-')}; leave it out.")
+        return {**known, **_given(**roles)}
 
 
-def shown_sentences(result: ShownAudit) -> list[str]:
-    """What was shown, in words: how much, what holds delta, what the schedule promised, and what was seen once."""
-    from spofr_core.reporting import counted, interval, named, off_text, violation_text
+_TAKEN = (
+    "query", "item", "group", "group_quantiles", "group_names", "leave_out_groups", "missing", "format", "delimiter",
+    "encoding", "header",
+)  # fmt: skip
+"""Options about the data that a log has as well."""
 
-    summary, unit = result.summary, result.fairness.unit
-    queries = summary["queries"]
-    told = [
-        f"{counted(summary['impressions'], 'impression', 'impressions')} of "
-        f"{counted(queries['shown'], 'query', 'queries')} were shown."
-    ]
-    if queries["judged"]:
-        told.append(
-            f"Of {counted(queries['judged'], 'query', 'queries')} shown twice or more (at least "
-            f"{queries['least_impressions']:,} times), {queries['hold']:,} hold delta {result.fairness.delta_text} in "
-            "what was really shown."
-        )
-        worst = summary["worst"]
-        told.append(
-            f"The furthest off is {worst['query']!r}: {named(worst['group'])} by "
-            f"{violation_text(abs(worst['violation']), unit)} over {worst['impressions']:,} impressions."
-        )
-    if queries["promised"]:
-        told.append(
-            f"{queries['within_promise']:,} of {queries['promised']:,} are within delta and the bound of "
-            "their schedule."
-        )
-    if queries["once"]:
-        told.append(
-            f"{counted(queries['once'], 'query', 'queries')} seen once are judged together only: of a single ranking "
-            "nothing is promised."
-        )
-        told += [
-            f"  {name}: {off_text(one['violation'], unit)} in the mean, 95 % CI {interval(one['ci'], unit)}, "
-            f"n = {one['n']:,}"
-            for name, one in summary["once"].items()
-        ]
-    if summary["sorted_by_score"]:
-        told.append(
-            f"{counted(summary['sorted_by_score'], 'impression was', 'impressions were')} sorted by score, because no "
-            "policy could be had."
-        )
-    return told
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _print(summary: dict[str, Any], fairness: Fairness, *, said_time: bool) -> None:
+    from spofr_core.serving import shown_groups, shown_sentences
+
+    for sentence in shown_sentences(summary, fairness):
+        typer.echo(sentence)
+    print_table(*shown_groups(summary["groups"], fairness))
+    if summary["once"] and summary["queries"]["once"] < summary["queries"]["shown"]:
+        typer.echo("seen once, taken together:")
+        print_table(*shown_groups(summary["once"], fairness))
+    if said_time:
+        print_slices({"time": summary["time"]})

@@ -166,11 +166,11 @@ def print_slices(summary: Mapping[str, Any]) -> None:
             typer.echo(f"== {entry['label']} by {by_text(slicing['by'])}")
             for sentence in slice_sentences(slicing, entry):
                 typer.echo(sentence)
-            _print_table(slice_head(slicing, entry), slice_cells(entry), len(slicing["by"]))
+            print_table(slice_head(slicing, entry), slice_cells(entry), len(slicing["by"]))
         if any(group["ci"] for entry in slicing["exposure"] or () for group in entry["groups"].values()):
             groups = exposed_groups(slicing)[:MOST_GROUPS]
             typer.echo(f"== exposure over the mean of the lists by {by_text(slicing['by'])}")
-            _print_table(exposure_head(slicing, groups), exposure_cells(slicing, groups), len(slicing["by"]))
+            print_table(exposure_head(slicing, groups), exposure_cells(slicing, groups), len(slicing["by"]))
     if "not_crossed" in summary:
         typer.echo(f"note: {summary['not_crossed']}")
     if summary.get("slices"):
@@ -180,11 +180,12 @@ def print_slices(summary: Mapping[str, Any]) -> None:
             typer.echo(f"== {entry['label']} over time")
             for sentence in time_sentences(time, entry):
                 typer.echo(sentence)
-            _print_table(time_head(time), time_cells(time, entry), 1)
+            print_table(time_head(time), time_cells(time, entry), 1)
         typer.echo(f"note: {time_basis(time)}")
 
 
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> None:
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
+    """A table of texts; its first columns, so many, are aligned to the left."""
     shown = [head, *rows[:MOST_PRINTED]]
     widths = [max(len(row[column]) for row in shown) for column in range(len(head))]
     for row in shown:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from spofr_core.config import StrictModel
@@ -156,18 +157,21 @@ class Fairness(StrictModel):
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).model_fields}
 
-    def terms(self, composition: Composition) -> Terms:
+    def terms(self, composition: Composition, mean_exposure: FloatArray | None = None) -> Terms:
         """Write the notion for each list and group as abs(scale * e_g - target) <= delta, in its unit.
+
+        Parameters
+        ----------
+        composition : Composition
+        mean_exposure : (Q,) float, optional
+            Mean exposure over the items of each list, where they do not stand on the positions 1..n.
 
         Raises
         ------
         ConfigError
             When the notion does not fit the groups: one has no delta or merit, a list has more of them than it takes.
         """
-        lengths = composition.lengths
-        longest = int(lengths.max(initial=0))
-        cumulated = np.concatenate([[0.0], np.cumsum(self.position_bias.vector(longest))])
-        mean = cumulated[lengths] / np.maximum(lengths, 1)
+        mean = self._means_from_the_top(composition.lengths) if mean_exposure is None else mean_exposure
         scale, target = self.rule.scale_and_target(self, composition, mean)
         if scale.size and scale.min() < 0:
             raise ConfigError(
@@ -184,6 +188,11 @@ class Fairness(StrictModel):
             delta=np.broadcast_to(self.deltas(composition.group_names), composition.sizes.shape),
             mean_exposure=mean,
         )
+
+    def _means_from_the_top(self, lengths: NDArray[np.int64]) -> FloatArray:
+        """(Q,): mean exposure of lists that take up the positions 1..n."""
+        cumulated = np.concatenate([[0.0], np.cumsum(self.position_bias.vector(int(lengths.max(initial=0))))])
+        return np.asarray(cumulated[lengths] / np.maximum(lengths, 1))
 
     def deltas(self, group_names: tuple[str, ...]) -> FloatArray:
         """delta of each group."""

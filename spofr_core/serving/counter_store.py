@@ -4,9 +4,9 @@ SQLite in WAL mode. An impression is one transaction: the count goes up and the 
 neither; what was answered was committed before, so that a process that is killed loses nothing. (A machine that loses
 its power may lose the last moments.)
 
-Records leave the file in *parts* for `impression_log`: a part is first claimed (a range of records), then written
-elsewhere under a name that follows from the range, then struck from the file. Whoever dies on the way leaves a claim,
-and the next one who looks writes the same part again: no record is lost, none is written twice.
+Records leave the file in *parts* for `impression_log`, one writer at a time: a part is first claimed (a range of
+records), then written elsewhere under a name that follows from the range, then struck from the file. Whoever dies on
+the way leaves the claim, and the next writer writes the same part again: no record is lost, none is written twice.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spofr_core.errors import ConfigError
+from spofr_core.experiments.runs.run_lock import FileLock
 from spofr_core.serving.counters import Choose, Record, Served
 
-WAIT = 30.0
+WAIT = 5.0
 """Seconds to wait for another process that is writing."""
-ABANDONED = 60.0
-"""Seconds after which a claim is taken for that of a process that has died."""
 _MOST_PAGES = 20_000
 """Of the write-ahead log, if nobody tidies up."""
 _TABLES = """
@@ -36,7 +35,7 @@ CREATE TABLE IF NOT EXISTS counters (
     PRIMARY KEY (query, policy)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY AUTOINCREMENT, record TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS parts (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, claimed REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS claims (first INTEGER PRIMARY KEY, last INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
@@ -80,7 +79,8 @@ class CounterStore:
             with self._transaction() as db:
                 for statement in _TABLES.split(";"):
                     db.execute(statement)
-                db.execute("INSERT OR IGNORE INTO settings VALUES ('seed', ?)", (str(secrets.randbits(63)),))
+                for name, value in (("seed", str(secrets.randbits(63))), ("name", secrets.token_hex(4))):
+                    db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", (name, value))
                 db.execute("DELETE FROM counters WHERE shown < ?", (time.time() - 86_400 * keep_days,))
         except sqlite3.DatabaseError as error:
             raise ConfigError(
@@ -90,9 +90,17 @@ class CounterStore:
     @property
     def seed(self) -> int:
         """A secret of this store, drawn when it was made: what is shown next cannot be guessed without it."""
+        return int(self._setting("seed"))
+
+    @property
+    def name(self) -> str:
+        """Tells this store from others that write into the same log."""
+        return self._setting("name")
+
+    def _setting(self, name: str) -> str:
         with self._lock:
-            row = self._connection.execute("SELECT value FROM settings WHERE name = 'seed'").fetchone()
-        return int(row[0])
+            row = self._connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        return str(row[0])
 
     def serve(self, query: str, policy: str, rankings: int, choose: Choose, record: Record | None = None) -> Served:
         """Let `choose` say which ranking comes after the counts until now; count and record it in one transaction."""
@@ -132,35 +140,43 @@ class CounterStore:
         with self._lock:
             return int(self._connection.execute("SELECT COUNT(*) FROM records").fetchone()[0])
 
-    def claim(self, *, most: int, abandoned: float = ABANDONED) -> Part | None:
-        """The oldest records that nobody is writing, up to a number; also those of whoever died while writing."""
-        now = time.time()
+    @contextmanager
+    def writer(self, *, patience: float = 0.0) -> Iterator[bool]:
+        """The right to claim and strike, which one process has at a time; False while another has it.
+
+        The system takes it from a process that dies, so that nobody has to guess whether a claim is abandoned.
+        """
+        lock = FileLock.acquire(self.path.with_name(f"{self.path.name}.writer"), patience=patience)
+        try:
+            yield lock is not None
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def claim(self, *, most: int) -> Part | None:
+        """The oldest records up to a number, or those that a writer who died had claimed; None if there are none.
+
+        For the `writer` alone.
+        """
         with self._transaction() as db:
-            left = db.execute(
-                "SELECT first, last FROM parts WHERE claimed < ? ORDER BY first LIMIT 1", (now - abandoned,)
-            ).fetchone()
-            if left is None:
-                taken = db.execute("SELECT MAX(last) FROM parts").fetchone()[0] or 0
-                first, last = db.execute(
-                    "SELECT MIN(id), MAX(id) FROM (SELECT id FROM records WHERE id > ? ORDER BY id LIMIT ?)",
-                    (taken, most),
-                ).fetchone()
-                if first is None:
+            found = db.execute("SELECT first, last FROM claims ORDER BY first LIMIT 1").fetchone()
+            if found is None:
+                oldest = "SELECT MIN(id), MAX(id) FROM (SELECT id FROM records ORDER BY id LIMIT ?)"
+                found = db.execute(oldest, (most,)).fetchone()
+                if found[0] is None:
                     return None
-            else:
-                first, last = left
-            db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?)", (first, last, now))
+                db.execute("INSERT INTO claims VALUES (?, ?)", found)
         with self._lock:  # records do not change, so that nobody has to wait while they are read
-            found = self._connection.execute(
-                "SELECT id, record FROM records WHERE id BETWEEN ? AND ? ORDER BY id", (first, last)
+            records = self._connection.execute(
+                "SELECT id, record FROM records WHERE id BETWEEN ? AND ? ORDER BY id", found
             ).fetchall()
-        return Part(first, last, found)
+        return Part(found[0], found[1], records)
 
     def strike(self, part: Part) -> None:
         """Forget the records of a part that has been written."""
         with self._transaction() as db:
             db.execute("DELETE FROM records WHERE id BETWEEN ? AND ?", (part.first, part.last))
-            db.execute("DELETE FROM parts WHERE first = ?", (part.first,))
+            db.execute("DELETE FROM claims WHERE first = ?", (part.first,))
 
     def tidy(self) -> None:
         """Move what was written last into the file proper, as far as nobody is reading it."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +26,7 @@ from spofr_core.serving.lottery import (
     settings_digest,
     sorted_lottery,
 )
-
-Kept = TypeVar("Kept")
+from spofr_core.serving.recent import Recent
 
 
 class Ranked(NamedTuple):
@@ -121,8 +119,8 @@ class Reranker:
         self._on_infeasible = on_infeasible
         self._seed = checked_seed(seed)
         self._counters: Counters = MemoryCounters() if counters is None else counters
-        self._prepared: _Recent[PreparedGroups | SpofrError] = _Recent(keep)
-        self._solved: _Recent[Lottery] = _Recent(keep)
+        self._prepared: Recent[PreparedGroups | SpofrError] = Recent(keep)
+        self._solved: Recent[Lottery] = Recent(keep)
         self._settings = settings_digest(fairness, self.discount, self._seed)
         self._draws = np.random.default_rng(self._seed)
         self._lock = Lock()
@@ -260,25 +258,6 @@ class Reranker:
                 known = error
             self._prepared.put((names, sizes), known)
         return known
-
-
-class _Recent(Generic[Kept]):
-    """The entries that were used last, up to a number of them."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._entries: OrderedDict[Any, Kept] = OrderedDict()
-
-    def get(self, key: Any) -> Kept | None:
-        found = self._entries.get(key)
-        if found is not None:
-            self._entries.move_to_end(key)
-        return found
-
-    def put(self, key: Any, value: Kept) -> None:
-        self._entries[key] = value
-        if len(self._entries) > self._most:
-            self._entries.popitem(last=False)
 
 
 def _checked(scores: npt.ArrayLike, groups: Sequence[Any]) -> tuple[FloatArray, list[str]]:

@@ -20,8 +20,9 @@ from pydantic import ValidationError
 from spofr_core.errors import DataError, SpofrError
 from spofr_core.fairness import Fairness
 from spofr_core.serving.counter_store import CounterStore
-from spofr_core.serving.impression_log import record_of, write_parts
+from spofr_core.serving.impression_log import record_of, shown_text, write_parts
 from spofr_core.serving.lottery import FloatArray, OnFailure, no_policy, sorted_lottery
+from spofr_core.serving.recent import Recent
 from spofr_core.serving.request import RankRequest, complaints
 from spofr_core.serving.reranker import Ranked, Reranker
 from spofr_core.serving.service_metrics import ServiceMetrics
@@ -30,6 +31,9 @@ from spofr_core.serving.service_settings import ServiceSettings
 
 _LOGGER = logging.getLogger("uvicorn.error")
 _MOST_DELTAS = 32
+_MOST_SHOWN = 5_000
+_PATIENCE = 30.0
+"""Seconds that a worker which ends waits for another one that is writing the log."""
 _BODY = {"required": True, "content": {"application/json": {"schema": RankRequest.model_json_schema()}}}
 
 
@@ -51,6 +55,7 @@ class Service:
         self._seed = self.store.seed
         self._rerankers: dict[float | None, Reranker] = {}
         self._keeps_log = settings.log is not None
+        self._shown: Recent[str] = Recent(_MOST_SHOWN)
         # The first list ever solved loads what was compiled; no reader should wait for that.
         for groups in (["a", "b"], ["a", "b", "c"]):
             Reranker(Fairness(delta=0.0)).rank(np.arange(float(len(groups))), groups)
@@ -92,7 +97,13 @@ class Service:
 
     def _rank(self, asked: RankRequest, items: list[str], groups: list[str], scores: list[float]) -> Ranked:
         def record(ranked: Ranked) -> str:
-            return record_of(asked.query, ranked, items, groups, scores)
+            key = (ranked.policy, ranked.index)
+            shown = self._shown.get(key) if ranked.policy else None
+            if shown is None:
+                shown = shown_text(ranked, items, groups, scores)
+                if ranked.policy:
+                    self._shown.put(key, shown)
+            return record_of(asked.query, ranked, shown)
 
         values = np.array(scores)
         try:
@@ -149,20 +160,28 @@ class Service:
         return known
 
     async def keep_log(self) -> None:
-        """Write the log, and tidy up, again and again."""
+        """Write the log, and tidy up, again and again; at once what an earlier service has left."""
         while True:
-            await asyncio.sleep(self.settings.flush_seconds)
             await asyncio.to_thread(self.flush)
+            await asyncio.sleep(self.settings.flush_seconds)
 
-    def flush(self) -> None:
-        """Write what waits for the log; what cannot be written now waits on."""
+    def flush(self, *, patience: float = 0.0) -> None:
+        """Write what waits for the log; what cannot be written now, or is being written by another worker, waits on."""
         try:
             with closing(CounterStore(self.settings.state)) as own:  # a connection that no reader waits for
                 if self.settings.log is not None:
-                    write_parts(own, self.settings.log)
+                    write_parts(own, self.settings.log, patience=patience)
                 own.tidy()
         except (OSError, sqlite3.Error, SpofrError):
             _LOGGER.exception("The log of impressions cannot be written; they are kept with the counters.")
+
+    def health(self) -> dict[str, Any]:
+        """What the service is asked to hold, and what waits for the log; not ok where the counters cannot be read."""
+        told = {"fairness": self.settings.fairness.to_dict(), "otherwise": self.settings.otherwise}
+        try:
+            return {"ok": True, **told, "waiting_for_the_log": self.store.waiting()}
+        except sqlite3.Error as error:
+            return {"ok": False, **told, "reason": f"The counters cannot be read: {error}."}
 
 
 def make_app(settings: ServiceSettings) -> FastAPI:
@@ -176,7 +195,7 @@ def make_app(settings: ServiceSettings) -> FastAPI:
         writer.cancel()
         with suppress(asyncio.CancelledError):
             await writer
-        service.flush()
+        await asyncio.to_thread(service.flush, patience=_PATIENCE)
         service.store.close()
 
     # The pages that FastAPI brings load scripts from elsewhere; ours needs nothing.
@@ -194,8 +213,8 @@ def make_app(settings: ServiceSettings) -> FastAPI:
 
     @app.get("/health", summary="Whether the service answers, and what it is asked to hold")
     async def health() -> Response:
-        told = {"ok": True, "fairness": settings.fairness.to_dict(), "otherwise": settings.otherwise}
-        return _json({**told, "waiting_for_the_log": service.store.waiting()})
+        told = service.health()
+        return _json(told, 200 if told["ok"] else 503)
 
     @app.get("/metrics", summary="Counters for Prometheus")
     async def metrics(request: Request) -> Response:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spofr_core.serving.bench_load import bench_load
-from spofr_core.serving.bench_serve import LIMITS, bench_serve
+from spofr_core.serving.bench.bench_load import bench_load
+from spofr_core.serving.bench.bench_serve import LIMITS, bench_serve
 
 
 def test_the_benchmark_tells_its_ratios_and_limits():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import sqlite3
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness
 from spofr_core.serving import Reranker
 from spofr_core.serving.counter_store import CounterStore
-from spofr_core.serving.impression_log import SCHEMA, record_of, write_parts
+from spofr_core.serving.impression_log import SCHEMA, part_name, record_of, shown_text, write_parts
 
 SCORES, GROUPS = [0.9, 0.8, 0.7, 0.2, 0.1], list("aaabb")
 
@@ -23,7 +25,7 @@ def shown(store: CounterStore, times: int, query: str = "q", scores=SCORES) -> N
     reranker = Reranker(Fairness(delta=0.03), counters=store)
 
     def record(ranked):
-        return record_of(query, ranked, list("vwxyz"), GROUPS, list(scores))
+        return record_of(query, ranked, shown_text(ranked, list("vwxyz"), GROUPS, list(scores)))
 
     for _ in range(times):
         reranker.rank_and_record(scores, GROUPS, query, list("vwxyz"), record)
@@ -88,21 +90,20 @@ def test_an_impression_is_counted_and_recorded_or_neither(tmp_path):
 def test_parts_hold_a_row_for_each_shown_item_once(tmp_path):
     store = CounterStore(tmp_path / "counters")
     shown(store, 3)
-    assert write_parts(store, tmp_path / "log", least=4) == 0
     assert write_parts(store, tmp_path / "log") == 3
     assert write_parts(store, tmp_path / "log") == store.waiting() == 0
     shown(store, 2, query="<b>\n女")
     assert write_parts(store, tmp_path / "log") == 2
     parts = sorted((tmp_path / "log").iterdir())
     assert [part.name for part in parts] == [
-        "shown-000000000001-000000000003.parquet",
-        "shown-000000000004-000000000005.parquet",
+        f"shown-{store.name}-000000000001-000000000003.parquet",
+        f"shown-{store.name}-000000000004-000000000005.parquet",
     ]
     table = pq.read_table(tmp_path / "log")
     assert table.schema.equals(SCHEMA)
     frame = table.to_pandas()
     assert len(frame) == 25
-    assert frame["impression"].tolist() == np.repeat(np.arange(1, 6), 5).tolist()
+    assert frame["impression"].tolist() == [f"{store.name}-{k}" for k in np.repeat(np.arange(1, 6), 5)]
     assert frame["number"].tolist() == np.repeat([1, 2, 3, 1, 2], 5).tolist()
     assert frame["position"].tolist() == [1, 2, 3, 4, 5] * 5
     assert set(frame["query"]) == {"q", "<b>\n女"}
@@ -112,15 +113,54 @@ def test_parts_hold_a_row_for_each_shown_item_once(tmp_path):
     assert frame["score"].tolist() == [score[item] for item in frame["item"]]
 
 
-def test_a_part_whose_writer_died_is_written_by_the_next_one(tmp_path):
+def dies_while_writing(path: Path, folder: Path, *, after: str) -> None:
+    """A writer that is killed when its part is half written, or whole and not struck yet."""
+    store = CounterStore(path)
+    with store.writer():
+        part = store.claim(most=2)
+        target = folder / part_name(store.name, part)
+        folder.mkdir()
+        (target if after == "whole" else target.with_name(f".{target.name}.x")).write_bytes(b"the work of the dead")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("after", ["half", "whole"])
+def test_a_part_whose_writer_was_killed_is_written_by_the_next_one_at_once(tmp_path, after):
     store = CounterStore(tmp_path / "counters")
     shown(store, 3)
-    dead = store.claim(most=2)
-    assert (dead.first, dead.last) == (1, 2)
-    assert write_parts(store, tmp_path / "log") == 1  # what nobody has claimed
-    assert write_parts(store, tmp_path / "log", abandoned=-1.0) == 2
-    assert sorted(set(pq.read_table(tmp_path / "log")["impression"].to_pylist())) == [1, 2, 3]
+    process = multiprocessing.get_context("spawn").Process(
+        target=dies_while_writing, args=(store.path, tmp_path / "log"), kwargs={"after": after}
+    )
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    assert write_parts(store, tmp_path / "log") == 3
+    assert sorted(path.name for path in (tmp_path / "log").iterdir()) == [
+        f"shown-{store.name}-000000000001-000000000002.parquet",
+        f"shown-{store.name}-000000000003-000000000003.parquet",
+    ]
+    assert sorted(set(pq.read_table(tmp_path / "log")["impression"].to_pylist())) == [
+        f"{store.name}-{k}" for k in (1, 2, 3)
+    ]
     assert store.waiting() == 0
+
+
+def test_one_writes_at_a_time(tmp_path):
+    store = CounterStore(tmp_path / "counters")
+    shown(store, 3)
+    with store.writer() as mine:
+        assert mine
+        assert write_parts(store, tmp_path / "log") == 0
+    assert write_parts(store, tmp_path / "log") == 3
+
+
+def test_stores_that_share_a_folder_do_not_replace_each_others_parts(tmp_path):
+    for name in ("one", "two"):
+        store = CounterStore(tmp_path / name)
+        shown(store, 2)
+        write_parts(store, tmp_path / "log")
+    frame = pq.read_table(tmp_path / "log").to_pandas()
+    assert frame["impression"].nunique() == 4
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):

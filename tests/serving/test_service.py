@@ -143,6 +143,8 @@ def test_readers_get_a_ranking_even_when_the_counters_are_gone(tmp_path):
     answer = asked(found)
     assert (answer["how"], answer["ranking"]) == ("sorted", list("vwxyz"))
     assert "spofr_failures_total 1.0" in found.metrics.text().decode()
+    assert not found.health()["ok"]
+    assert "The counters cannot be read" in found.health()["reason"]
 
 
 def test_settings_go_through_the_environment_and_hide_the_token(tmp_path, monkeypatch):

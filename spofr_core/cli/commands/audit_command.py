@@ -60,7 +60,7 @@ def audit_command(
     if log.shown:
         if html is not None or model is not None:
             raise ConfigError("--shown takes neither --html nor --model; --json and --csv write what was found.")
-        ok = log.audit(source, ask, seed=seed, json_=json_, csv=csv).ok
+        ok = log.audit(source, ask, cut, seed=seed, json_=json_, csv=csv)
         if fail_on_violation and not ok:
             raise typer.Exit(1)
         return

@@ -54,11 +54,19 @@ def time_serve(
     calls: Annotated[int, typer.Option(help="Lists of 20 items in a round, each ranked by a call of its own.")] = 200,
     rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 50,
     load: Annotated[bool, typer.Option(help="Ask the running service too, beside a bare FastAPI echo.")] = True,
+    readers: Annotated[int, typer.Option(min=1, help="Readers who ask the service at the same time.")] = 8,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.05, help="Only keep the service under load for so long, and watch its memory.")
+    ] = None,
 ) -> None:
     """A call of the reranker beside a batch and beside `fair_policy`; the service beside a bare FastAPI echo."""
-    from spofr_core.serving.bench_serve import bench_serve
+    from spofr_core.serving.bench.bench_minutes import bench_minutes
+    from spofr_core.serving.bench.bench_serve import bench_serve
 
-    print_ratios(bench_serve(calls=calls, rounds=rounds, load=load), json_)
+    if minutes is not None:
+        print_ratios(bench_minutes(minutes, readers=readers), json_)
+        return
+    print_ratios(bench_serve(calls=calls, rounds=rounds, load=load, readers=readers), json_)
 
 
 @bench_app.command("train")

@@ -14,14 +14,16 @@ import numpy as np
 from spofr_core.experiments.bench.bench_solver import make_lists
 from spofr_core.policy import fair_policy
 from spofr_core.policy.solvers.exact import Workspace
-from spofr_core.serving.bench_load import bench_load
+from spofr_core.serving.bench.bench_load import bench_load
 from spofr_core.serving.reranker import Reranker
 
 LIMITS = {"rank / batched list, median": 15.0}
 ITEMS = 20
 
 
-def bench_serve(*, calls: int = 200, rounds: int = 50, seed: int = 0, load: bool = True) -> dict[str, Any]:
+def bench_serve(
+    *, calls: int = 200, rounds: int = 50, seed: int = 0, load: bool = True, readers: int = 8
+) -> dict[str, Any]:
     """Microseconds of one call for a list of 20 items in two groups, and ratios to the batched time per list.
 
     Every call has scores that were never seen before and a query of its own, so that nothing is answered from memory
@@ -60,7 +62,7 @@ def bench_serve(*, calls: int = 200, rounds: int = 50, seed: int = 0, load: bool
     finally:
         numba.set_num_threads(threads)
     per_list = float(np.median(batched)) / calls
-    asked = bench_load(rounds=max(rounds // 5, 1)) if load else {}
+    asked = bench_load(rounds=max(rounds // 2, 1), readers=readers) if load else {}
     median, tail = float(np.median(ranked)), float(np.quantile(ranked, 0.99))
     return {
         "n": ITEMS,

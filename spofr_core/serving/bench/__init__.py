@@ -1,0 +1,1 @@
+"""The service measured: calls, requests beside an echo, and minutes under load."""
