@@ -100,7 +100,8 @@ class AuditResult:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Plain, JSON-able dict; its schema is written in `spofr_core.evaluation.summary`."""
-        found = summarise(self.measurement.summary, self.table, self.fairness, self.measurement.small)
+        measured = self.measurement
+        found = summarise(measured.summary, self.table, self.fairness, measured.small, seed=measured.seed)
         sliced = {} if self.sliced is None else self.sliced.summary
         selected = {} if self.selection is None else {"selection": self.selection.summary}
         return found | {"model": None if self.model is None else self.model.to_dict()} | selected | sliced
@@ -137,8 +138,18 @@ class AuditResult:
 
     @property
     def ok(self) -> bool:
+        """Whether every judged query holds delta, and the quota where there is one."""
+        return self.holds_delta and self.holds_quota
+
+    @property
+    def holds_delta(self) -> bool:
         """Whether every judged query holds delta."""
         return bool(self.table.fair.sum() == self.table.judged.sum())
+
+    @property
+    def holds_quota(self) -> bool:
+        """Whether no ranking that may be shown breaks the quota, in the queries in which it can be kept."""
+        return self.fairness.every_ranking is None or bool(self.table.within_quota.all())
 
     def fair_share(self) -> pd.DataFrame:
         """Share of the queries that could exceed delta and hold it, over delta; see `Measurement.fair_share`."""

@@ -24,12 +24,14 @@ from spofr_core.fairness import (
     Discount,
     Fairness,
     PositionBias,
+    Quota,
     Unit,
     largest_delta,
     smallest_delta,
 )
 from spofr_core.measures import MEASURES, Measure, RankingView, Target, parse_measures
-from spofr_core.policy import Lotteries, RankingPolicies, sorted_lotteries, tied_expectation
+from spofr_core.measures.prefixes.quota_breaks import quota_breaks
+from spofr_core.policy import Lotteries, RankingPolicies, SortedPolicies, sorted_lotteries, tied_expectation
 
 if TYPE_CHECKING:
     from spofr_core.evaluation.audit import AuditResult
@@ -45,6 +47,8 @@ class Measurement:
         Arrays per query and group.
     notion, unit, merits, position_bias
         What the violations are violations of, and whether they are shares.
+    quota : Quota, optional
+        What was counted in every ranking.
     small : SmallGroups
         Which groups are too small for the headline.
     excluded : dict
@@ -62,6 +66,7 @@ class Measurement:
     small: SmallGroups
     excluded: dict[str, int]
     notes: tuple[str, ...]
+    quota: Quota | None = None
 
     def judge(self, delta: float | Mapping[str, float] | Fairness) -> AuditResult:
         """Which lists hold a delta. Nothing is measured again, and no interval is drawn again.
@@ -69,18 +74,23 @@ class Measurement:
         Raises
         ------
         ConfigError
-            When a `Fairness` asks about another notion, another unit, other merits or another exposure model.
+            When a `Fairness` asks about another notion, another unit, other merits, another exposure model or a quota
+            that was not counted.
         """
         from spofr_core.evaluation.audit import AuditResult
 
         if not isinstance(delta, Fairness):
             settings: dict[str, Any] = {"notion": self.notion, "unit": self.unit, "merits": self.merits}
-            return AuditResult(self, Fairness(delta=delta, position_bias=self.position_bias, **settings))
+            asked = Fairness(delta=delta, position_bias=self.position_bias, every_ranking=self.quota, **settings)
+            return AuditResult(self, asked)
         for name in ("notion", "unit", "merits", "position_bias"):
             if getattr(delta, name) != getattr(self, name):
                 raise ConfigError(
                     f"'{name}' is {getattr(delta, name)!r} but {getattr(self, name)!r} was measured; measure again."
                 )
+        if delta.every_ranking not in (None, self.quota):
+            counted = "none was counted" if self.quota is None else f"the one counted is {self.quota.text!r}"
+            raise ConfigError(f"The quota is {delta.every_ranking.text!r}, but {counted}; measure again.")
         return AuditResult(self, delta)
 
     @cached_property
@@ -165,7 +175,7 @@ def measure_exposure(
     data : RankingDataset
         With a score (or rank) column, unless `policies` are given.
     fairness : Fairness
-        Its notion, merits and exposure model. Its delta plays no part, and is not kept.
+        Its notion, merits, exposure model and quota. Its delta plays no part, and is not kept.
     policies, discount, cutoff, seed, small, measures
         As for `audit`.
     """
@@ -208,6 +218,7 @@ def measurement_of(
         small=small or SmallGroups(),
         excluded=dict(excluded),
         notes=tuple(notes),
+        quota=fairness.every_ranking,
     )
 
 
@@ -233,9 +244,17 @@ def measured_table(
         smallest_delta=smallest_delta(fairness, view.terms),
         largest_delta=largest_delta(fairness, view.terms),
         measures={name: m.values(view).values for name, m in (usual | asked).items()},
+        quota=_quota(view, fairness.every_ranking, policies),
         attributes=dict(data.attributes),
         times=data.times,
     )
+
+
+def _quota(view: RankingView, quota: Quota | None, policies: RankingPolicies | None) -> dict[str, NDArray[Any]]:
+    if quota is None:
+        return {}
+    shown = SortedPolicies(np.asarray(view.data.score), view.data.offsets) if policies is None else policies
+    return quota_breaks(view, quota, sorted_by=shown.scores if isinstance(shown, SortedPolicies) else None)
 
 
 def ranking_view(

@@ -31,6 +31,8 @@ class QueryTable:
         The smallest delta that the list can hold, and the one above which nothing is forbidden.
     measures : dict of str to (Q,) float
         Values of each measure that the data allows; NaN where it is undefined.
+    quota : dict of str to (Q,) array
+        How often what is shown breaks the quota, as `quota_breaks` says; empty where there is none.
     attributes : dict of str to (Q,) text
         What the queries can be sliced by.
     times : (Q,) datetime64, optional
@@ -45,6 +47,7 @@ class QueryTable:
     smallest_delta: FloatArray
     largest_delta: FloatArray
     measures: dict[str, FloatArray]
+    quota: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
     attributes: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
     times: NDArray[np.datetime64] | None = field(default=None, kw_only=True)
 
@@ -154,8 +157,15 @@ class JudgedTable(QueryTable):
         """Judged lists in which every group holds its delta."""
         return self.judged & self.holds.all(axis=1)
 
+    @cached_property
+    def within_quota(self) -> BoolArray:
+        """Whether no ranking of the list that may be shown breaks the quota; True where there is nothing to keep."""
+        return ~self.quota["broken"] if self.quota else np.ones(len(self), dtype=np.bool_)
+
     def frame(self) -> pd.DataFrame:
         """A row per list and group present in it; measures, attributes and time, last, are those of the list.
+
+        With a quota, "breaks_quota" is the probability that a ranking of the list that is shown breaks it.
 
         An attribute with the name of another column is called "slice:" and its name.
         """
@@ -173,6 +183,8 @@ class JudgedTable(QueryTable):
             "cannot_fail": self.cannot_fail[rows],
             "feasible": self.feasible[rows],
         }
+        if self.quota:
+            columns["breaks_quota"] = self.quota["chance"][rows]
         columns |= {name: values[rows] for name, values in self.measures.items()}
         if self.times is not None:
             columns["time"] = self.times[rows]

@@ -7,6 +7,11 @@ Schema 2 (JSON types; null where a number does not exist):
 - ``queries``: total, applicable (two groups or more), not_applicable, cannot_fail (applicable, but no ranking of the
   list could exceed delta), judged = applicable - cannot_fail, fair (judged, and every group holds delta),
   share = fair / judged, ci (Wilson, 95 %), small_only (judged, and only small groups exceed delta)
+- ``quota``: null, or slack, top, minimum (null where not set), text; queries: {applicable (two groups or more, and some
+  ranking meets it), broken (of these, some ranking that may be shown breaks it), share, ci (Wilson)}; draws: {share:
+  mean over applicable queries of the probability that a shown ranking breaks it, ci (bootstrap over queries)}; error:
+  standard error of that share from rankings that had to be drawn; impossible: queries of which no ranking can meet it,
+  impossible_queries: the first of them, {query, prefix (the first that fails)}
 - ``suggested_delta``: where delta forbids nothing at all, a round one that forbids something
 - ``violation``: over applicable queries, of max over groups of abs(violation): mean, mean_ci (bootstrap over
   queries), max, quantiles {level: value}, quantiles_ci; signed_mean and signed_group: of the groups that are not small
@@ -45,7 +50,7 @@ from spofr_core.config import StrictModel
 from spofr_core.data.ids import plain
 from spofr_core.evaluation.intervals import CONFIDENCE, RatiosOfSums, bootstrap_mean, quantile_interval, wilson
 from spofr_core.evaluation.query_table import BoolArray, FloatArray, JudgedTable, QueryTable
-from spofr_core.fairness import Fairness
+from spofr_core.fairness import Fairness, Quota
 from spofr_core.measures import parse_measure
 
 SCHEMA = 2
@@ -64,6 +69,7 @@ ORDER = (
     "position_bias",
     "discount",
     "queries",
+    "quota",
     "suggested_delta",
     "violation",
     "worst",
@@ -117,7 +123,9 @@ def measured_summary(table: QueryTable, *, cutoff: int, seed: int, small: SmallG
     }
 
 
-def summarise(measured: dict[str, Any], table: JudgedTable, fairness: Fairness, small: SmallGroups) -> dict[str, Any]:
+def summarise(
+    measured: dict[str, Any], table: JudgedTable, fairness: Fairness, small: SmallGroups, *, seed: int
+) -> dict[str, Any]:
     """The summary of the module's docstring, from `Measurement.summary` and what is judged by delta."""
     judged = {
         "schema": SCHEMA,
@@ -125,6 +133,7 @@ def summarise(measured: dict[str, Any], table: JudgedTable, fairness: Fairness, 
         "definition": fairness.definition,
         "formula": fairness.formula,
         "queries": _queries(table, small.of(table)),
+        "quota": None if fairness.every_ranking is None else _quota(table, fairness.every_ranking, seed),
         "suggested_delta": _suggested_delta(table, fairness),
         "infeasible": _infeasible(table),
     }
@@ -145,6 +154,31 @@ def _queries(table: JudgedTable, small: BoolArray) -> dict[str, Any]:
         "share": fair / judged if judged else None,
         "ci": list(interval) if interval else None,
         "small_only": int(held_by_others.sum()),
+    }
+
+
+def _quota(table: QueryTable, quota: Quota, seed: int) -> dict[str, Any]:
+    chance, first_failing = table.quota["chance"], table.quota["impossible"]
+    known = ~np.isnan(chance)
+    applicable, broken = int(known.sum()), int(table.quota["broken"].sum())
+    impossible = np.flatnonzero(first_failing)
+    drawn = float(np.sqrt(np.sum(table.quota["error"] ** 2)))
+    return {
+        **{"slack": None, "top": None, "minimum": None},
+        **quota.to_dict(),
+        "text": quota.text,
+        "queries": {
+            "applicable": applicable,
+            "broken": broken,
+            "share": broken / applicable if applicable else None,
+            "ci": _pair(wilson(broken, applicable)),
+        },
+        "draws": {"share": _mean(chance[known]), "ci": _pair(bootstrap_mean(chance[known], seed=seed))},
+        "error": drawn / applicable if applicable else 0.0,
+        "impossible": len(impossible),
+        "impossible_queries": [
+            {"query": plain(table.query_ids[q]), "prefix": int(first_failing[q])} for q in impossible[:LISTED]
+        ],
     }
 
 

@@ -12,6 +12,7 @@ from spofr_core.policy.programme import LinearConstraint, OnInfeasible, Prepared
 from spofr_core.policy.proof.certificate import read_certificates, write_certificates
 from spofr_core.policy.proof.file_verification import verify_file
 from spofr_core.policy.proof.verification import Verification, verify
+from spofr_core.policy.quotas import draws_within, sorts_within
 from spofr_core.policy.ranking_policies import RankingPolicies
 from spofr_core.policy.showing.sampling import PERIODS, Sampled, sampled_violations, schedule_bound, shown_violations
 from spofr_core.policy.showing.schedule import Schedule, moved_at_most, plain_draw, shares_of
@@ -40,6 +41,7 @@ __all__ = [
     "Verification",
     "WeightSolver",
     "decompose",
+    "draws_within",
     "fair_policies",
     "fair_policy",
     "fair_weights",
@@ -56,6 +58,7 @@ __all__ = [
     "shown_violations",
     "solve_weights",
     "sorted_lotteries",
+    "sorts_within",
     "tied_expectation",
     "utility_curve",
     "verify",

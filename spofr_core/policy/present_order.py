@@ -12,6 +12,7 @@ from spofr_core.policy.compiled_threads import threads_for
 from spofr_core.policy.plain_sort import FloatArray, tied_expectation
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.programme import IntArray
+from spofr_core.policy.quotas import sorts_within
 
 MOST_CELLS = 2**25
 """Places in the rankings of a batch, rankings times items, up to which ties are shared evenly."""
@@ -38,50 +39,10 @@ def keep_present_order(policies: Policies) -> Policies:
 
 def _sorts_within_quota(policies: Policies) -> npt.NDArray[np.bool_]:
     """(Q,): lists whose items may be sorted by score, however their ties are broken."""
-    lists, scores = policies.lists, policies.scores
-    windows = lists.windows
-    if windows is None:
+    lists = policies.lists
+    if lists.windows is None:
         return np.ones(len(lists), dtype=np.bool_)
-    sizes = np.ascontiguousarray(lists.sizes)
-    with threads_for(lists.n_items, enough=5_000):
-        return np.asarray(
-            _all_sorts_within(scores, lists.codes, sizes, lists.offsets, windows.earliest, windows.latest)
-        )
-
-
-@njit(parallel=True, cache=True)
-def _all_sorts_within(
-    scores: FloatArray,
-    codes: npt.NDArray[np.int32],
-    sizes: IntArray,
-    offsets: IntArray,
-    earliest: npt.NDArray[np.int32],
-    latest: npt.NDArray[np.int32],
-) -> npt.NDArray[np.bool_]:  # pragma: no cover
-    """Of a block of ties from place `top` to `end` with m members of a group, the k-th of them may come to stand at any
-    place from top + k to end - m + k."""
-    kept = np.ones(len(sizes), dtype=np.bool_)
-    for q in prange(len(sizes)):
-        start, groups = offsets[q], sizes.shape[1]
-        member = np.empty(groups, dtype=np.int64)
-        row = start
-        for g in range(groups):
-            member[g] = row
-            row += sizes[q, g]
-        tied = np.zeros(groups, dtype=np.int64)
-        order, tops, _ = _blocks(scores[start : offsets[q + 1]])
-        for block in range(len(tops) - 1):
-            top, end = tops[block], tops[block + 1]
-            for place in range(top, end):
-                tied[codes[start + order[place]]] += 1
-            for place in range(top, end):
-                g = codes[start + order[place]]
-                for k in range(tied[g]):  # those of a group at its first item, then none are left to look at
-                    if earliest[member[g]] > top + k or latest[member[g]] < end - tied[g] + k:
-                        kept[q] = False
-                    member[g] += 1
-                tied[g] = 0
-    return kept
+    return sorts_within(policies.scores, lists.codes, lists.sizes, lists.windows)
 
 
 def _with_shared_ties(policies: Policies, kept: npt.NDArray[np.bool_]) -> Policies:

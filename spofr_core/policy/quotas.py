@@ -11,6 +11,8 @@ from numba import njit, prange
 
 from spofr_core.errors import InfeasibleFairness, SpofrError
 from spofr_core.fairness import Composition, Fairness, Quota, Terms, Windows, format_delta
+from spofr_core.policy.compiled_threads import threads_for
+from spofr_core.policy.lotteries import Lotteries
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -210,6 +212,105 @@ def _counts(composition: Composition, q: int) -> str:
     sizes = composition.sizes[q]
     named = [f"{sizes[g]} of {composition.group_names[g]}" for g in np.flatnonzero(sizes)]
     return f"it has {composition.lengths[q]} items, {', '.join(named)}"
+
+
+def draws_within(
+    drawn: Lotteries, codes: npt.NDArray[np.int32], sizes: IntArray, windows: Windows
+) -> npt.NDArray[np.bool_]:
+    """(R,): whether each ranking of some lotteries keeps every prefix of its list within the quota."""
+    with threads_for(len(drawn.rows), enough=5_000):
+        kept = _draws_within(
+            drawn.rows,
+            np.require(drawn.starts, np.int64, ["C", "W"]),
+            np.require(drawn.first, np.int64, ["C", "W"]),
+            np.require(codes, np.int32, ["C", "W"]),
+            sizes,
+            _first_members(sizes, windows),
+            windows.earliest,
+            windows.latest,
+        )
+    return np.asarray(kept)
+
+
+def sorts_within(
+    scores: FloatArray, codes: npt.NDArray[np.int32], sizes: IntArray, windows: Windows
+) -> npt.NDArray[np.bool_]:
+    """(Q,): lists whose items may be sorted by score, however their ties are broken."""
+    with threads_for(len(scores), enough=5_000):
+        kept = _all_sorts_within(
+            np.require(scores, np.float64, ["C", "W"]),
+            np.require(codes, np.int32, ["C", "W"]),
+            _first_members(sizes, windows),
+            windows.offsets,
+            windows.earliest,
+            windows.latest,
+        )
+    return np.asarray(kept)
+
+
+def _first_members(sizes: IntArray, windows: Windows) -> IntArray:
+    """(Q, G): the row of each group's best item among the windows of its list."""
+    return np.asarray(windows.offsets[:-1, None] + np.cumsum(sizes, axis=1) - sizes)
+
+
+@njit(parallel=True, cache=True)
+def _draws_within(
+    rows: npt.NDArray[np.int32],
+    starts: IntArray,
+    first: IntArray,
+    codes: npt.NDArray[np.int32],
+    sizes: IntArray,
+    members: IntArray,
+    earliest: npt.NDArray[np.int32],
+    latest: npt.NDArray[np.int32],
+) -> npt.NDArray[np.bool_]:  # pragma: no cover
+    """A ranking that shows an item twice, as a table from elsewhere may have, has a group with too many."""
+    kept = np.ones(len(starts) - 1, dtype=np.bool_)
+    for q in prange(len(first) - 1):
+        for r in range(first[q], first[q + 1]):
+            member = members[q].copy()
+            for j in range(starts[r + 1] - starts[r]):
+                g = codes[rows[starts[r] + j]]
+                k = member[g]
+                if k - members[q, g] >= sizes[q, g] or not earliest[k] <= j <= latest[k]:
+                    kept[r] = False
+                    break
+                member[g] += 1
+    return kept
+
+
+@njit(parallel=True, cache=True)
+def _all_sorts_within(
+    scores: FloatArray,
+    codes: npt.NDArray[np.int32],
+    members: IntArray,
+    offsets: IntArray,
+    earliest: npt.NDArray[np.int32],
+    latest: npt.NDArray[np.int32],
+) -> npt.NDArray[np.bool_]:  # pragma: no cover
+    """Of a block of ties from place `top` to `end` with m members of a group, the k-th of them may come to stand at any
+    place from top + k to end - m + k."""
+    kept = np.ones(len(members), dtype=np.bool_)
+    for q in prange(len(members)):
+        start, n = offsets[q], offsets[q + 1] - offsets[q]
+        member = members[q].copy()
+        tied = np.zeros(members.shape[1], dtype=np.int64)
+        order = start + np.argsort(-scores[start : start + n], kind="mergesort")
+        top = 0
+        while top < n:
+            end = top
+            while end < n and scores[order[end]] == scores[order[top]]:
+                tied[codes[order[end]]] += 1
+                end += 1
+            for place in range(top, end):
+                g = codes[order[place]]
+                for k in range(tied[g]):  # those of a group at its first item, then none are left to look at
+                    if earliest[member[g]] > top + k or latest[member[g]] < end - tied[g] + k:
+                        kept[q] = False
+                    member[g] += 1
+                tied[g] = 0
+            top = end
+    return kept
 
 
 @njit(parallel=True, cache=True)
