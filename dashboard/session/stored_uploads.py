@@ -19,6 +19,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard.jobs.job_board import Job, JobBoard
+from dashboard.session.projects.desk import Desk
 from dashboard.session.sources import Loaded
 from dashboard.session.upload_store import UploadStore, stores
 from spofr_core.data import RankingDataset
@@ -134,9 +135,11 @@ def _is_on(job: Job, content: str) -> bool:
 
 
 def forget_expired(root: Path, now: float | None = None) -> None:
-    """Forget the uploads of all visitors that nobody has opened for longer than they are kept."""
+    """Forget the uploads of all visitors that nobody has opened for longer than they are kept, and their notes."""
+    now = time.time() if now is None else now
     for store in stores(root):
-        for content in store.expired(time.time() if now is None else now):
+        Desk(root, store.visitor).clear_expired(now)
+        for content in store.expired(now):
             with suppress(ConfigError):  # it is next time, when the job has ended
                 forget_upload(root, store.visitor, content)
 
@@ -155,7 +158,7 @@ def forget_uploads(root: Path, visitor: str, needed: set[str]) -> None:
         if not any(str(file) in needed for file in folder.iterdir()):
             shutil.rmtree(folder, ignore_errors=True)
     left = _forget_runs(place, needed) if (place / "store.json").exists() else False
-    if not (needed or left or UploadStore(root, visitor).folder.exists()):
+    if not (needed or left or UploadStore(root, visitor).folder.exists() or Desk(root, visitor).path.exists()):
         shutil.rmtree(place, ignore_errors=True)
 
 

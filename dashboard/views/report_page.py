@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from dashboard.escaping import markdown
-from dashboard.session.choices import choices
+from dashboard.session.choices import choices, follow
 from dashboard.session.commands import command_lines, python_lines
 from dashboard.session.findings.report_parts import ReportParts, with_parts
+from dashboard.session.projects.auditor_notes import AuditorNotes, notes_on
+from dashboard.session.projects.desk import Desk, own_desk
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.views.sections.selection_section import selected_words, selection_section
 from dashboard.widgets.elements import csv_bytes, explain_errors
+from dashboard.widgets.project_panel import notes_field
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import (
     Provenance,
@@ -28,9 +32,6 @@ from spofr_core.reporting import (
     verdict,
 )
 
-LONGEST_NOTES = 600
-"""Letters of the notes: they stand on the first page of the report, which has to fit one sheet."""
-
 
 @explain_errors
 def page() -> None:
@@ -41,7 +42,8 @@ def page() -> None:
         st.caption(markdown(source.title))
     st.title("Take it with you", anchor=False)
     st.markdown(markdown(verdict(result.summary)))
-    auditor, notes = _signed(source.data.fingerprint)
+    notes = notes_on()
+    _signed(notes)
     parts = selection_section(source, result)
     command, python = command_lines(source, choices(), parts), python_lines(source, choices(), parts)
     after = _after(source, result)
@@ -50,10 +52,8 @@ def page() -> None:
         fingerprint=source.data.fingerprint,
         command=command,
         python=python,
-        auditor=auditor,
-        notes=notes,
     )
-    _downloads(result, lambda: with_parts(source, result, parts), given, after)
+    _downloads(result, lambda: with_parts(source, result, parts), given, _signer(given, own_desk(), notes), after)
     _told_parts(source, parts)
     st.header("In plain words", anchor=False)
     told = plain_summary(result.summary, after["repaired"].summary if after else None)
@@ -78,25 +78,33 @@ def _told_parts(source: Loaded, parts: ReportParts) -> None:
         st.caption(f"With {markdown(listed(held), 1000)}.")
 
 
-def _signed(fingerprint: str) -> tuple[str, str]:
-    """Who audits, and the notes on this data; both stay when the page is left."""
-    auditor = _kept("auditor", lambda **how: st.text_input("Auditor", max_chars=120, placeholder="Your name", **how))
-    notes = _kept(
-        f"notes-{fingerprint}",
-        lambda **how: st.text_area(
-            "Notes", max_chars=LONGEST_NOTES, placeholder="What a reader should know about this audit", **how
-        ),
+def _signed(notes: AuditorNotes) -> None:
+    """Who audits, and the notes on this data."""
+    _auditor()
+    notes_field(notes, "report")
+    st.caption(
+        "Both stand on the first page of the report. They are kept on this machine, for you alone, as long as a file "
+        "of yours would be."
     )
-    st.caption("Both stand on the first page of the report.")
-    return auditor, notes
 
 
-def _kept(name: str, field: Any) -> str:
-    """A field whose text outlives the page: Streamlit forgets those that are not drawn."""
-    kept = f"report-{name}-kept"
-    text: str = field(value=st.session_state.get(kept, ""), key=f"report-{name}")
-    st.session_state[kept] = text
-    return text
+@st.fragment
+def _auditor() -> None:
+    """A fragment for the reason that `notes_field` has."""
+    desk = own_desk()
+    follow("report-auditor", desk.papers().auditor)
+    st.text_input(
+        "Auditor",
+        max_chars=120,
+        placeholder="Your name",
+        key="report-auditor",
+        on_change=lambda: desk.put(auditor=st.session_state["report-auditor"]),
+    )
+
+
+def _signer(given: Provenance, desk: Desk, notes: AuditorNotes) -> Callable[[], Provenance]:
+    """Signs a report when it is made: what was typed just before the click is in it."""
+    return lambda: replace(given, notes=notes.read_after_typing(), auditor=desk.papers().auditor)
 
 
 def _after(source: Loaded, result: AuditResult) -> dict[str, Any]:
@@ -107,8 +115,15 @@ def _after(source: Loaded, result: AuditResult) -> dict[str, Any]:
     return {"repaired": found.after, "relaxed": len(found.policies.relaxed)}
 
 
-def _downloads(result: AuditResult, whole: Callable[[], AuditResult], given: Provenance, after: dict[str, Any]) -> None:
-    """`whole` makes the audit with its slices and what else was chosen, when somebody downloads it."""
+def _downloads(
+    result: AuditResult,
+    whole: Callable[[], AuditResult],
+    given: Provenance,
+    signed: Callable[[], Provenance],
+    after: dict[str, Any],
+) -> None:
+    """`whole` makes the audit with its slices and what else was chosen, `signed` the `given` with name and notes, when
+    somebody downloads it."""
 
     def named(ending: str) -> str:
         return report_name(result.summary, given, ending)
@@ -116,7 +131,7 @@ def _downloads(result: AuditResult, whole: Callable[[], AuditResult], given: Pro
     with st.container(horizontal=True):
         st.download_button(
             "Report (HTML)",
-            lambda: audit_html(whole(), provenance=given, **after),
+            lambda: audit_html(whole(), provenance=signed(), **after),
             named("html"),
             "text/html",
             type="primary",

@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
 from dashboard.session.mapping import Mapping
-from dashboard.session.project import is_project, read_project
+from dashboard.session.projects.project import is_project, read_project
 from dashboard.session.sources import drop_upload, keep_upload, loaded_data
 from dashboard.session.stored_uploads import forget_upload
 from dashboard.session.upload_store import Upload, UploadStore

@@ -7,15 +7,36 @@ import streamlit as st
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose, follow
-from dashboard.session.project import Project, project_bytes, project_name, project_of
+from dashboard.session.projects.auditor_notes import LONGEST, AuditorNotes, notes_on
+from dashboard.session.projects.desk import own_desk
+from dashboard.session.projects.project import Project, project_bytes, project_name, project_of
 from dashboard.session.sources import Loaded, keep_upload, load_bundled
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import accept_upload
 from dashboard.widgets.upload_wizard import clear_wizard
 from spofr_core.data import SAMPLES
+from spofr_core.reporting import counted
 
-_WANTED = "project-wanted"
-_NOTES = "project-notes"
+
+@st.fragment
+def notes_field(notes: AuditorNotes, where: str) -> None:
+    """The field for the notes; the same text on every page that has it, `where` tells the fields apart.
+
+    Nothing else is drawn again: a click on a download ends the typing, and a button that is drawn anew meanwhile has
+    nothing to hand out.
+    """
+    key = f"notes-{where}-{notes.about}"
+    follow(key, notes.read())
+    text = st.text_area(
+        "Notes of the auditor",
+        key=key,
+        max_chars=LONGEST,
+        placeholder="What a reader should know about this audit",
+        on_change=lambda: notes.write(st.session_state[key]),
+    )
+    # Also without a word: a line that comes would move the button away under the finger.
+    said = counted(len(text.split()), "word", "words") if text.strip() else "None yet"
+    st.caption(f"{said}; kept for reports and projects on this data.")
 
 
 def project_panel(store: UploadStore, source: Loaded) -> None:
@@ -23,41 +44,22 @@ def project_panel(store: UploadStore, source: Loaded) -> None:
     upload = store.get(source.content) if source.content else None
     if source.key not in SAMPLES and upload is None:
         return
+    seen, notes = choices(), notes_on(source)
     with st.expander("Save this audit as a project", key="project-open"):
-        st.caption("A small file: which data this is, how it is read, delta and what it means, your notes. No data.")
-        notes = upload.notes if upload else _sample_notes().get(source.key, "")
-        key = f"{_NOTES}-{source.content or source.key}"
-        follow(key, notes)
-        st.text_area(
-            "Notes of the auditor",
-            key=key,
-            max_chars=10_000,
-            on_change=lambda: _keep_notes(store, source, st.session_state[key]),
-        )
-        project = project_of(source, choices(), upload, notes)
+        notes_field(notes, "project")
+        project = project_of(source, seen, upload, notes.read())
         st.download_button(
             "Project (JSON)",
-            project_bytes(project),
+            lambda: project_bytes(project_of(source, seen, upload, notes.read_after_typing())),
             project_name(project),
             "application/json",
             icon=":material/download:",
             on_click="ignore",
         )
-        st.caption("The uploader of this page opens it again.")
-
-
-def _sample_notes() -> dict[str, str]:
-    """Those about bundled samples are kept in this session; those about a file, with it."""
-    notes: dict[str, str] = st.session_state.setdefault(_NOTES, {})
-    return notes
-
-
-def _keep_notes(store: UploadStore, source: Loaded, notes: str) -> None:
-    upload = store.get(source.content) if source.content else None
-    if upload is not None:
-        store.change(upload, notes=notes)
-    else:
-        _sample_notes()[source.key] = notes
+        st.caption(
+            "A small file: which data this is, how it is read, delta and what it means, your notes. No data. The "
+            "uploader of this page opens it again."
+        )
 
 
 def open_project(store: UploadStore, project: Project) -> None:
@@ -76,13 +78,13 @@ def open_project(store: UploadStore, project: Project) -> None:
     else:
         upload = store.get(project.file.sha256[:16])
         if upload is None:
-            st.session_state[_WANTED] = project
+            own_desk().put(project=project)
             st.rerun()
         with st.spinner(f"Reading {markdown(upload.name)}"):
             source = accept_upload(store, upload, project.file.mapping)
         keep_upload(source)
-    _keep_notes(store, source, project.notes)
-    st.session_state.pop(_WANTED, None)
+    notes_on(source).write(project.notes)
+    own_desk().put(project=None)
     choose(**project.asked)
     clear_wizard()
     if source.data.fingerprint != project.fingerprint:
@@ -96,13 +98,14 @@ def open_project(store: UploadStore, project: Project) -> None:
 
 def wanted_project(upload: Upload) -> Project | None:
     """The project that waits for this very file."""
-    project: Project | None = st.session_state.get(_WANTED)
+    project = own_desk().papers().project
     return project if project and project.file and project.file.sha256 == upload.sha256 else None
 
 
 def ask_for_file() -> None:
     """Say which file a project waits for."""
-    project: Project | None = st.session_state.get(_WANTED)
+    desk = own_desk()
+    project = desk.papers().project
     if project is None or project.file is None:
         return
     st.info(
@@ -110,4 +113,4 @@ def ask_for_file() -> None:
         "part of the project.",
         icon=":material/folder_open:",
     )
-    st.button("Leave the project", key="project-leave", on_click=lambda: st.session_state.pop(_WANTED, None))
+    st.button("Leave the project", key="project-leave", on_click=lambda: desk.put(project=None))

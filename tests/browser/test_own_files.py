@@ -93,17 +93,18 @@ def test_a_project_is_saved_and_opened_again(page, stranger, address, tmp_path):
     opened(page, f"{address}/data?data={link}&delta=0.3&unit=share")
     page.get_by_text("Save this audit as a project").click()
     notes = page.get_by_label("Notes of the auditor")
+    notes.click()  # waits until what was opened has come to rest
     notes.fill("Ask the harbour office.")
-    notes.press("ControlOrMeta+Enter")
-    page.wait_for_timeout(500)  # until the page has begun to run again: the file of before is gone then
-    settled(page)
+    # A hand takes that long between pressing and letting go; what is typed goes out as the button is pressed.
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Project (JSON)").click()
+        page.get_by_role("button", name="Project (JSON)").click(delay=80)
     project = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(project)
 
     opened(stranger, f"{address}/data")
     stranger.locator('input[type="file"]').set_input_files(project)
+    expect(stranger.get_by_text("which is not here: upload it above")).to_be_visible()
+    stranger.reload()
     expect(stranger.get_by_text("which is not here: upload it above")).to_be_visible()
     settled(stranger)
     stranger.locator('input[type="file"]').set_input_files(TWELVE)

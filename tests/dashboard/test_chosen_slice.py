@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from dashboard.session.choices import Choices
 from dashboard.session.mapping import Mapping
-from dashboard.session.project import project_of
+from dashboard.session.projects.project import project_of
 from dashboard.session.slicing.slice_text import parse_slice, slice_text
 from dashboard.session.sources import load_bundled
 from spofr_core.cli import app as command_line

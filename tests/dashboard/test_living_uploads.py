@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from dashboard.session.choices import Choices
 from dashboard.session.mapping import Mapping
-from dashboard.session.project import Project, is_project, project_bytes, project_name, project_of, read_project
+from dashboard.session.projects.desk import Desk
+from dashboard.session.projects.project import (
+    Project,
+    is_project,
+    project_bytes,
+    project_name,
+    project_of,
+    read_project,
+)
+from dashboard.session.stored_uploads import forget_expired, forget_uploads
 from dashboard.session.upload_store import UploadStore
 from spofr_core.data import read_dataset
 from spofr_core.errors import ConfigError, DataError
@@ -359,6 +369,61 @@ def test_a_project_asks_for_its_file_and_takes_no_other(own_home):
     add(app, "renamed.csv", GOOD)
     assert kept(app).data.fingerprint == kept(first).data.fingerprint
     assert app.session_state["choices"].delta == 0.2
+
+
+def test_a_project_that_waits_for_its_file_outlives_a_refresh_until_it_is_left(own_home):
+    first = press(uploaded("mine.csv", GOOD))
+    project = json.dumps(project_text(own_home, first))
+    app = add(shown("data"), "audit.json", project)
+    again = shown("data", state=token(app))
+    assert any("The project is about 'mine.csv'" in plain(info.value) for info in again.info)
+    assert not shown("data").info  # of another visitor
+    add(again, "mine.csv", GOOD)
+    assert again.session_state["choices"].delta == 0.2
+    assert not shown("data", state=token(app)).info
+    other = add(shown("data"), "audit.json", project)
+    other.button(key="project-leave").click()
+    rerun(other)
+    assert not shown("data", state=token(other)).info
+    assert not list(own_home.rglob("desk.json"))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_notes_are_one_text_on_the_report_page_and_in_the_project(own, own_home):
+    app = press(uploaded("mine.csv", GOOD)) if own else shown("data")
+    seen = {"data": kept(app).address} if own else {"data": "hiring", "slice": "job_family:sales"}
+    report = shown("report", state=token(app), **seen)
+    (field,) = report.text_area
+    field.set_value("Asked twice.")
+    rerun(report)
+    data = shown("data", state=token(app), **seen)
+    (field,) = data.text_area
+    assert field.value == "Asked twice."
+    assert any("2 words; kept" in caption.value for caption in data.caption)
+    field.set_value("Asked three times.")
+    rerun(data)
+    assert shown("report", state=token(app), **seen).text_area[0].value == "Asked three times."
+    assert shown("report", state=token(app), data="german-credit").text_area[0].value == ""
+    assert shown("report", data="hiring").text_area[0].value == ""  # somebody else's
+
+
+def test_a_desk_is_gone_when_it_is_empty_damaged_or_old(tmp_path):
+    desk = Desk(tmp_path, "me")
+    desk.put(auditor="Ada", notes={"hiring": "Asked."})
+    assert Desk(tmp_path, "me").papers().auditor == "Ada"
+    assert desk.path.stat().st_mode & 0o077 == 0
+    assert Desk(tmp_path, "other").papers().nothing
+    forget_uploads(tmp_path, "me", set())  # as when the last file is forgotten
+    forget_expired(tmp_path, time.time() + 6 * 24 * 3600)
+    assert desk.papers().notes == {"hiring": "Asked."}
+    forget_expired(tmp_path, time.time() + 400 * 24 * 3600)
+    assert not desk.path.exists()
+    desk.put(auditor="Ada")
+    desk.path.write_text('{"auditor": 3}')
+    assert desk.papers().nothing
+    desk.put(auditor="Ada")
+    desk.put(auditor="")
+    assert not desk.path.exists()
 
 
 def test_a_project_on_a_sample_needs_no_file():

@@ -1,0 +1,1 @@
+"""What an auditor keeps besides the data: projects, notes, a name."""

@@ -1,0 +1,54 @@
+"""The notes of the auditor on the data at hand: one text, for reports and projects alike."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from dashboard.session.projects.desk import Desk, own_desk
+from dashboard.session.sources import Loaded, loaded_data
+from dashboard.session.upload_store import UploadStore
+from dashboard.session.uploads import own_uploads
+
+LONGEST = 600
+"""Letters: they stand on the first page of a report, which has to fit one sheet."""
+
+ARRIVAL = 0.3
+"""Seconds in which a text that leaves the browser is written here."""
+
+
+@dataclass(frozen=True)
+class AuditorNotes:
+    """Those on one file or sample, whichever slice or model of it is looked at.
+
+    They are kept with the file, and go with it; those on a sample lie on the visitor's desk. Nothing of a session is
+    needed to read them, so that a download can do so when it is made.
+    """
+
+    store: UploadStore
+    desk: Desk
+    about: str
+
+    def read(self) -> str:
+        """The text."""
+        upload = self.store.get(self.about)
+        return upload.notes if upload is not None else self.desk.papers().notes.get(self.about, "")
+
+    def read_after_typing(self) -> str:
+        """The text for a download: the click that asks for it also sends what was typed until then."""
+        time.sleep(ARRIVAL)
+        return self.read()
+
+    def write(self, text: str) -> None:
+        """Replace the text."""
+        upload = self.store.get(self.about)
+        if upload is not None:
+            self.store.change(upload, notes=text)
+        else:
+            self.desk.put(notes=self.desk.papers().notes | {self.about: text})
+
+
+def notes_on(source: Loaded | None = None) -> AuditorNotes:
+    """The notes on some data, or on that of this session."""
+    data = loaded_data() if source is None else source
+    return AuditorNotes(own_uploads(), own_desk(), data.content or data.key)
