@@ -1,6 +1,9 @@
 """Audits and measures: per query first, aggregates second."""
 
 from spofr_core.evaluation.audit import AuditedModel, AuditResult, audit
+from spofr_core.evaluation.calibrating.calibrated_scores import CalibratedScores, calibrated_scores
+from spofr_core.evaluation.calibrating.face_value import prices_at_face_value
+from spofr_core.evaluation.calibrating.reliability import CalibrationGain, calibration_gain, reliability
 from spofr_core.evaluation.comparing.compared_names import named_measures
 from spofr_core.evaluation.comparing.comparison import Comparison, compare
 from spofr_core.evaluation.comparing.rival_text import Rival, parse_rival
@@ -49,6 +52,8 @@ __all__ = [
     "TOLERANCE",
     "AuditResult",
     "AuditedModel",
+    "CalibratedScores",
+    "CalibrationGain",
     "Change",
     "Comparison",
     "Crossing",
@@ -77,6 +82,8 @@ __all__ = [
     "audit_folder",
     "best_at_violation",
     "bootstrap_mean",
+    "calibrated_scores",
+    "calibration_gain",
     "carried_delta",
     "checked_window",
     "compare",
@@ -97,6 +104,8 @@ __all__ = [
     "paired_difference",
     "parse_rival",
     "price_of_fairness",
+    "prices_at_face_value",
+    "reliability",
     "repair",
     "repair_folder",
     "repair_table",

@@ -24,7 +24,7 @@ from spofr_core.evaluation.audit import AuditResult
 from spofr_core.evaluation.folder_audit import Map, PartResult, cut, in_order, left_out
 from spofr_core.evaluation.measurement import measurement_of
 from spofr_core.evaluation.query_table import FloatArray, QueryTable
-from spofr_core.evaluation.repair import repair, repair_summary
+from spofr_core.evaluation.repair import FACE_VALUE, repair, repair_summary
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
@@ -152,6 +152,7 @@ def _summary(before: AuditResult, repaired: Sequence[RepairedPart], order: NDArr
         relaxed=raised,
         notes=[*notes, *relaxed_notes(len(raised), len(order))],
         seed=before.measurement.seed,
+        maximised=FACE_VALUE,
     )
 
 

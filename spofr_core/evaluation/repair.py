@@ -15,6 +15,7 @@ from spofr_core.data import RankingDataset
 from spofr_core.data.ids import plain
 from spofr_core.data.rows import list_sums
 from spofr_core.evaluation.audit import AuditResult
+from spofr_core.evaluation.calibrating.calibrated_scores import Calibrate, CalibratedScores, calibrated_scores
 from spofr_core.evaluation.intervals import bootstrap_mean
 from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.query_table import FloatArray
@@ -22,6 +23,8 @@ from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import OnInfeasible, Policies, Solver, fair_policies, keep_present_order, tied_expectation
 from spofr_core.reporting.words import within_a_sentence
+
+FACE_VALUE = "Maximised is the DCG of the scores that the policies were given, taken at face value as relevance."
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,8 @@ class Repair:
         The re-ranking: for each list, the lottery of greatest expected utility among all that hold delta.
     measured : Measurement, optional
         Of the ranking before, where it is known already.
+    calibrated : CalibratedScores, optional
+        What was ranked by, where that is not the scores themselves; `data` has it as its scores.
     """
 
     data: RankingDataset
@@ -46,6 +51,14 @@ class Repair:
     seed: int
     measured: Measurement | None = None
     small: SmallGroups | None = None
+    calibrated: CalibratedScores | None = None
+
+    @property
+    def maximised(self) -> str:
+        """Which utility the policies maximise, for people."""
+        if self.calibrated is None:
+            return FACE_VALUE
+        return f"Maximised is the DCG of {self.calibrated.sentence}."
 
     @cached_property
     def before(self) -> AuditResult:
@@ -55,7 +68,7 @@ class Repair:
 
     @cached_property
     def after(self) -> AuditResult:
-        """The audit of the policies."""
+        """The audit of the policies; its notes say which utility they maximise."""
         return self._measure(self.policies).judge(self.fairness)
 
     @cached_property
@@ -78,6 +91,7 @@ class Repair:
             relaxed=self.policies.relaxed,
             notes=self.policies.notes,
             seed=self.seed,
+            maximised=self.maximised,
         )
 
     @cached_property
@@ -92,7 +106,8 @@ class Repair:
     def _measure(self, policies: Policies | None) -> Measurement:
         how: dict[str, Any] = {"discount": self.discount, "cutoff": self.cutoff, "seed": self.seed, "small": self.small}
         names = () if self.measured is None else tuple(self.measured.table.measures)
-        return measure_exposure(self.data, self.fairness, policies=policies, measures=names, **how)
+        data = self.data if policies is None else self.data.with_notes(self.maximised)
+        return measure_exposure(data, self.fairness, policies=policies, measures=names, **how)
 
 
 def repair(
@@ -100,6 +115,7 @@ def repair(
     fairness: Fairness,
     *,
     scores: npt.ArrayLike | None = None,
+    calibrate: Calibrate = False,
     solver: str | Solver = "exact",
     discount: Discount | None = None,
     cutoff: int = 10,
@@ -116,6 +132,10 @@ def repair(
     fairness : Fairness
     scores : (N,) float, optional
         What to rank by in place of the scores of the data, such as `model.estimates(data)`.
+    calibrate : bool, "logistic", "isotonic" or RankingDataset
+        Rank by estimates of relevance made from the scores: True takes the kind that fits better, each query calibrated
+        by the labels of other queries; other data with scores and labels, such as a validation part, is fitted on as a
+        whole. The programme weighs relevance against exposure, so it matters what a difference of scores is worth.
     solver : {"exact", "glop"} or Solver
     discount, cutoff
         As for `audit`.
@@ -136,9 +156,15 @@ def repair(
     """
     ranked = data if scores is None else data.with_scores(scores)
     discount = discount or Discount()
+    calibrated = None
+    if calibrate is not False:
+        calibrated = calibrated_scores(ranked, calibrate, seed=seed)
+        how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": seed, "small": small}
+        measured = measured or measure_exposure(ranked, fairness, **how)  # of the order that the scores imply
+        ranked = ranked.with_scores(calibrated.estimates)
     policies = fair_policies(ranked, fairness, solver=solver, discount=discount, seed=seed, on_infeasible=on_infeasible)
     small = small or (measured.small if measured else None)
-    return Repair(ranked, fairness, keep_present_order(policies), discount, cutoff, seed, measured, small)
+    return Repair(ranked, fairness, keep_present_order(policies), discount, cutoff, seed, measured, small, calibrated)
 
 
 def repair_summary(
@@ -151,6 +177,7 @@ def repair_summary(
     relaxed: Mapping[int, float],
     notes: Sequence[str],
     seed: int,
+    maximised: str,
 ) -> dict[str, Any]:
     """The plain dict of `Repair.summary`, from what is known of the queries without their policies."""
     dcg_before, dcg_after = before.table.dcg, after.table.dcg
@@ -162,6 +189,7 @@ def repair_summary(
         "queries": len(after.table),
         "rankings": rankings,
         "solver": solver,
+        "maximised": maximised,
         "before": _state(before, score_utility[0]),
         "after": _state(after, score_utility[1]),
         "score_utility_change": _mean_change(score_utility[1] - score_utility[0], seed),

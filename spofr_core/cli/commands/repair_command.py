@@ -12,6 +12,7 @@ from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
+from spofr_core.errors import ConfigError
 from spofr_core.fairness import format_delta
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ def repair_command(
         Path | None, typer.Option(help="Write the proof of every query, one JSON line each.")
     ] = None,
     model: ModelOption = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Rank by relevance estimated from scores, by the labels of other queries."),
+    ] = False,
     solver: Annotated[str, typer.Option(help="'exact' or 'glop'.")] = "exact",
     relax: Annotated[
         bool, typer.Option(help="Where delta is infeasible, use the smallest feasible one and say so.")
@@ -44,6 +49,9 @@ def repair_command(
 
     folder = source.folder if model is None else None
     how: dict[str, Any] = {"solver": solver, "seed": seed, "on_infeasible": "relax" if relax else "raise"}
+    if calibrate and (folder is not None or model is not None):
+        what = "a folder is read part by part" if folder is not None else "a model has its own estimates"
+        raise ConfigError(f"--calibrate is for the scores of a single file or sample; {what}. Leave it out.")
     if folder is not None:
         fairness = ask.of_folder(source)
         where: dict[str, Any] = {"mapping": source.mapping(), "certificates": certificates}
@@ -53,7 +61,7 @@ def repair_command(
         refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
         if model is None:
             data = source.read()
-            repaired = repair(data, ask.build(source, data), **how)
+            repaired = repair(data, ask.build(source, data), calibrate=calibrate, **how)
         else:
             repaired = _repair_model(model, source, ask, how)
         repaired.policies.write(out)
@@ -80,6 +88,7 @@ def _print_repair(summary: dict[str, Any]) -> None:
     from spofr_core.reporting import repair_sentence
 
     typer.echo(repair_sentence(_audited(summary, "before"), _audited(summary, "after"), len(summary["relaxed"])))
+    typer.echo(summary["maximised"])
     rows = repair_table(summary)
     width = int(rows["label"].str.len().max())
     typer.echo(f"{'':{width}} {'before':>10} {'after':>10}")

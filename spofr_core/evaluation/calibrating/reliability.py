@@ -1,0 +1,125 @@
+"""What the score says, what happened, and what a repair would gain from knowing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spofr_core.data import RankingDataset
+from spofr_core.evaluation.calibrating.calibrated_scores import CalibratedScores, calibrated_scores
+from spofr_core.evaluation.intervals import Interval, bootstrap_mean
+from spofr_core.evaluation.query_table import FloatArray
+from spofr_core.evaluation.repair import Repair, repair
+from spofr_core.fairness import Fairness
+
+BINS = 10
+_NORMAL_95 = 1.959963984540054
+
+
+def reliability(data: RankingDataset, calibrated: CalibratedScores | None = None, *, bins: int = BINS) -> pd.DataFrame:
+    """Mean relevance of items with about the same score.
+
+    Items are cut at the quantiles of the score into `bins` parts, fewer where many scores are equal. The interval of a
+    mean is the normal one at 95 %, with queries, not items, as what was drawn.
+
+    Returns
+    -------
+    DataFrame
+        A row per part: score_from, score_to, score and relevance (means), lower, upper, estimate (mean calibrated
+        score), items.
+    """
+    scores, labels = np.asarray(data.score), np.asarray(data.relevance)
+    estimates = (calibrated or calibrated_scores(data)).estimates
+    edges = np.unique(np.quantile(scores, np.linspace(0, 1, bins + 1)[1:-1]))
+    part = np.searchsorted(edges, scores, side="left")
+    rows = []
+    for number in np.unique(part):
+        inside = part == number
+        mean, half = _mean_over_queries(labels * inside, inside.astype(np.float64), data.query_of_item)
+        rows.append(
+            {
+                "score_from": float(scores[inside].min()),
+                "score_to": float(scores[inside].max()),
+                "score": float(scores[inside].mean()),
+                "relevance": mean,
+                "lower": max(0.0, mean - half),
+                "upper": mean + half,
+                "estimate": float(estimates[inside].mean()),
+                "items": int(inside.sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _mean_over_queries(values: FloatArray, counts: FloatArray, query: Any) -> tuple[float, float]:
+    """Sum of values over sum of counts, and half of its interval, linearised over the queries."""
+    sums, sizes = np.bincount(query, weights=values), np.bincount(query, weights=counts)
+    mean = float(sums.sum() / sizes.sum())
+    pulls = (sums - mean * sizes) / sizes.sum()
+    n = len(pulls)
+    return mean, float(_NORMAL_95 * np.sqrt(np.sum(pulls**2) * n / max(n - 1, 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationGain:
+    """DCG of a repair by the scores as they are, and by calibrated ones.
+
+    Attributes
+    ----------
+    plain, calibrated : float
+        Mean DCG over the queries, of the labels.
+    gain : float
+        Of the calibrated over the plain, with its 95 % interval over the queries.
+    interval : (float, float) or None
+    scores : CalibratedScores
+    """
+
+    plain: float
+    calibrated: float
+    gain: float
+    interval: Interval | None
+    scores: CalibratedScores
+
+    @property
+    def sentence(self) -> str:
+        """Whether it is worth it, for people."""
+        told = f"DCG {self.calibrated:.4g} instead of {self.plain:.4g}"
+        if self.interval is None or self.interval[0] <= 0 <= self.interval[1]:
+            return f"Calibrating the scores would change the repair by less than its interval tells apart: {told}."
+        change = "better" if self.gain > 0 else "worse"
+        low, high = self.interval
+        return (
+            f"A repair by calibrated scores would be {change}: {told}, {self.gain:+.3g} "
+            f"(95 % interval {low:+.3g} to {high:+.3g})."
+        )
+
+
+def calibration_gain(
+    data: RankingDataset, fairness: Fairness, *, plain: Repair | None = None, seed: int = 0
+) -> CalibrationGain:
+    """What a repair would gain from calibrated scores, by the labels of queries that were not fitted to.
+
+    Parameters
+    ----------
+    data : RankingDataset
+        With scores and labels.
+    plain : Repair, optional
+        By the scores as they are, where it is known already.
+
+    Raises
+    ------
+    DataError
+        When there are no labels, or nothing to calibrate by.
+    """
+    how: dict[str, Any] = {"on_infeasible": "relax", "seed": seed}
+    scores = calibrated_scores(data, seed=seed)
+    before = plain or repair(data, fairness, **how)
+    after = repair(data, fairness, scores=scores.estimates, **how)
+    first, second = (np.asarray(each.after.table.dcg) for each in (before, after))
+    change = second - first
+    return CalibrationGain(
+        float(first.mean()), float(second.mean()), float(change.mean()), bootstrap_mean(change, seed=seed), scores
+    )

@@ -1,0 +1,100 @@
+"""Maps from scores to relevance against scikit-learn, and what they must never do."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from spofr_core.data.calibration import CALIBRATIONS, IsotonicCalibration, LogisticCalibration, calibration_from_dict
+from spofr_core.errors import DataError
+
+
+def people(n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    scores = 40 + 7 * rng.normal(size=n)
+    return scores, (rng.random(n) < 1 / (1 + np.exp(-(scores - 44) / 3))).astype(float)
+
+
+def test_logistic_is_that_of_scikit_learn():
+    scores, labels = people()
+    fitted = LogisticCalibration.fit(scores, labels)
+    other = LogisticRegression(C=1e9, tol=1e-10, max_iter=1000).fit(scores[:, None], labels)
+    assert fitted.slope == pytest.approx(other.coef_[0, 0], rel=1e-3)
+    np.testing.assert_allclose(fitted.estimates(scores), other.predict_proba(scores[:, None])[:, 1], atol=1e-4)
+    assert fitted.estimates(scores).mean() == pytest.approx(labels.mean(), abs=1e-6)
+
+
+def test_graded_labels_keep_their_unit():
+    scores, labels = people()
+    once, thrice = (LogisticCalibration.fit(scores, k * labels) for k in (1, 3))
+    np.testing.assert_allclose(thrice.estimates(scores), 3 * once.estimates(scores), rtol=1e-9)
+
+
+def test_isotonic_by_hand():
+    fitted = IsotonicCalibration.fit([1, 2, 3, 4], [0, 1, 0, 1])
+    np.testing.assert_allclose(fitted.estimates([1, 2, 3, 4]), [0, 0.5, 0.5, 1], atol=1e-5)
+    assert np.all(np.diff(fitted.estimates([0, 1, 2, 2.5, 3, 4, 9])) > 0)  # the order stays within a step and beyond
+
+
+@pytest.mark.parametrize("kind", list(CALIBRATIONS))
+@given(st.integers(0, 10_000), st.sampled_from([1e-9, 1.0, 1e9]), st.integers(2, 40))
+def test_no_order_is_ever_turned_round(kind, seed, unit, n):
+    rng = np.random.default_rng(seed)
+    scores, labels = unit * rng.normal(size=n), rng.integers(0, 3, n).astype(float)
+    if not 0 < labels.mean() < labels.max():
+        return
+    fitted = CALIBRATIONS[kind].fit(scores, labels)
+    asked = np.sort(unit * rng.normal(size=50))
+    estimates = fitted.estimates(asked)
+    assert np.isfinite(estimates).all()
+    assert (np.diff(estimates) >= 0).all()
+    again = calibration_from_dict(fitted.to_dict())
+    np.testing.assert_array_equal(again.estimates(asked), estimates)
+
+
+def test_a_score_that_puts_the_relevant_last_is_ignored_not_turned_round():
+    scores, labels = people()
+    fitted = LogisticCalibration.fit(-scores, labels)
+    assert fitted.slope == 0
+    np.testing.assert_allclose(fitted.estimates([-1, 0, 1]), labels.mean())
+
+
+def test_scores_that_tell_all_do_not_overflow():
+    fitted = LogisticCalibration.fit([0, 0, 1, 1], [0, 0, 1, 1])
+    low, high = fitted.estimates([0, 1])
+    assert low < 0.05
+    assert high > 0.95
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "words"),
+    [
+        ([1, 2], [0, 0], "None of the 2 items is relevant"),
+        ([1, 2], [1, 1], "of another relevance than the others"),
+        ([1], [0, 1], "1 scores and 2 labels"),
+        ([np.nan, 1], [0, 1], "finite scores"),
+        ([0, 1], [-1, 1], "labels from 0 up"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(scores, labels, words):
+    for kind in CALIBRATIONS.values():
+        with pytest.raises(DataError, match=words):
+            kind.fit(scores, labels)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"kind": "magic"},
+        {"kind": "logistic", "slope": 1.0},
+        {"kind": "logistic", "slope": float("nan"), "intercept": 0.0, "top": 1.0},
+        {"kind": "isotonic", "knots": [1, 2], "values": [1]},
+        {"kind": "isotonic", "knots": [], "values": []},
+        {"kind": "isotonic", "knots": ["x"], "values": ["y"]},
+    ],
+)
+def test_a_damaged_calibration_is_refused(content):
+    with pytest.raises(DataError, match="calibration of the model is damaged"):
+        calibration_from_dict(content)

@@ -1,0 +1,164 @@
+"""Calibrated repairs: what is estimated from what, the gain against a scan by hand, and the price at face value."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from spofr_core.cli.application import app
+from spofr_core.data import RankingDataset, load_hiring
+from spofr_core.data.calibration import LogisticCalibration
+from spofr_core.errors import ConfigError, DataError
+from spofr_core.evaluation import (
+    audit,
+    calibrated_scores,
+    calibration_gain,
+    prices_at_face_value,
+    reliability,
+    repair,
+)
+from spofr_core.fairness import Fairness
+
+TIGHT = Fairness(delta=0.0)
+
+
+def lists(n=300, length=8, seed=0, power=6.0):
+    """Chances of relevance, and a score that is a steep power of them: right in order, wrong in differences."""
+    rng = np.random.default_rng(seed)
+    group = np.tile(np.arange(length) % 2, n)
+    chance = np.clip(rng.beta(2, 3, n * length) - 0.15 * group, 0.01, 0.99)
+    return RankingDataset(
+        query_ids=np.arange(n),
+        offsets=np.arange(n + 1) * length,
+        item_ids=np.arange(n * length),
+        groups=group,
+        group_names=("a", "b"),
+        relevance=(rng.random(n * length) < chance).astype(float),
+        score=chance**power,
+    ), chance
+
+
+def test_every_query_is_calibrated_by_the_others_alone():
+    data, _ = lists(40)
+    whole = calibrated_scores(data, "logistic")
+    changed = data.replace(relevance=np.where(data.query_of_item == 7, 1 - data.relevance, data.relevance))
+    other = calibrated_scores(changed, "logistic")
+    mine = data.query_of_item == 7
+    np.testing.assert_array_equal(other.estimates[mine], whole.estimates[mine])
+    assert not np.array_equal(other.estimates[~mine], whole.estimates[~mine])
+    assert whole.folds == 5
+    assert whole.error == pytest.approx(np.mean((whole.estimates - data.relevance) ** 2))
+
+
+def test_the_kind_that_fits_better_is_taken_and_order_is_kept():
+    data, _ = lists()
+    kinds = {kind: calibrated_scores(data, kind) for kind in ("logistic", "isotonic")}
+    best = calibrated_scores(data, True)
+    assert best.error == min(each.error for each in kinds.values())
+    for each in kinds.values():
+        for q in range(20):
+            rows = slice(data.offsets[q], data.offsets[q + 1])
+            np.testing.assert_array_equal(np.argsort(each.estimates[rows]), np.argsort(data.score[rows]))
+
+
+def test_calibration_brings_a_repair_near_that_of_the_true_chances():
+    data, chance = lists(1500)
+    gain = calibration_gain(data, TIGHT)
+    dcg = {
+        name: audit(data, TIGHT, policies=repair(data, TIGHT, scores=scores).policies).summary["utility"]["dcg"]
+        for name, scores in (("plain", None), ("true", chance))
+    }
+    assert gain.plain == pytest.approx(dcg["plain"])
+    assert gain.gain == pytest.approx(gain.calibrated - gain.plain)
+    assert gain.interval[0] > 0  # steep scores cost something
+    assert gain.calibrated > dcg["true"] - 0.25 * (dcg["true"] - dcg["plain"])
+    assert "would be better" in gain.sentence
+    same = calibration_gain(data.with_scores(chance), TIGHT)
+    assert same.interval[0] <= 0 <= same.interval[1] or abs(same.gain) < 0.003
+
+
+def test_a_calibrated_repair_says_so_and_keeps_the_audit_of_before():
+    data, _ = lists(60)
+    plain, calibrated = repair(data, TIGHT), repair(data, TIGHT, calibrate="logistic")
+    assert calibrated.before.summary["queries"] == plain.before.summary["queries"]
+    assert calibrated.before.summary["utility"] == plain.before.summary["utility"]
+    assert "taken at face value" in plain.maximised
+    assert plain.maximised in plain.after.summary["notes"]
+    assert "logistic calibration, fitted to the labels of other queries, in 5 parts" in calibrated.maximised
+    assert calibrated.maximised in calibrated.after.summary["notes"]
+    assert calibrated.maximised not in calibrated.before.summary["notes"]
+    assert json.loads(json.dumps(calibrated.summary))["maximised"] == calibrated.maximised
+    assert calibrated.after.summary["violation"]["max"] <= 1e-9
+
+
+def test_other_data_is_fitted_on_as_a_whole():
+    data, _ = lists(50)
+    held_out, _ = lists(200, seed=1)
+    found = repair(data, TIGHT, calibrate=held_out)
+    kind = found.calibrated.kind
+    assert "labels of other data" in found.maximised
+    if kind == "logistic":
+        expected = LogisticCalibration.fit(held_out.score, held_out.relevance).estimates(data.score)
+        np.testing.assert_allclose(found.data.score, expected)
+    bare = data.replace(relevance=None)  # what is repaired needs no labels then
+    np.testing.assert_array_equal(repair(bare, TIGHT, calibrate=held_out).data.score, found.data.score)
+
+
+def test_what_cannot_be_calibrated_is_said_in_a_sentence():
+    data, _ = lists(30)
+    with pytest.raises(DataError, match="needs relevance labels"):
+        repair(data.replace(relevance=None), TIGHT, calibrate=True)
+    with pytest.raises(DataError, match="A single query cannot be calibrated"):
+        repair(data[:1], TIGHT, calibrate=True)
+    with pytest.raises(ConfigError, match="'calibrate' must be True, one of"):
+        repair(data, TIGHT, calibrate="magic")
+    with pytest.raises(DataError, match="no score"):
+        calibrated_scores(data.replace(score=None))
+    backwards = calibrated_scores(data.with_scores(-data.score), "logistic")
+    assert backwards.flat
+    assert "say nothing about the labels" in backwards.sentence
+
+
+def test_reliability_by_hand():
+    data, _ = lists(100)
+    table = reliability(data, bins=4)
+    assert table["items"].sum() == data.n_items
+    first = data.score <= np.quantile(data.score, 0.25)
+    assert table["relevance"][0] == pytest.approx(data.relevance[first].mean())
+    assert table["score_to"][0] == data.score[first].max()
+    per_query = [data.relevance[first & (data.query_of_item == q)] for q in range(100)]
+    pulls = np.array([np.sum(x - data.relevance[first].mean()) for x in per_query]) / first.sum()
+    half = 1.96 * np.sqrt(np.sum(pulls**2) * 100 / 99)
+    assert table["upper"][0] - table["relevance"][0] == pytest.approx(half, rel=1e-3)
+    assert len(reliability(data.with_scores(np.ones(data.n_items)).replace(relevance=data.relevance))) == 1
+
+
+def test_prices_do_not_depend_on_unit_or_zero_of_the_scores():
+    data, _ = lists(60)
+    bare = data.replace(relevance=None)
+    table = prices_at_face_value(bare, TIGHT)
+    moved = prices_at_face_value(bare.with_scores(7 * bare.score - 100), TIGHT)
+    np.testing.assert_allclose(moved["price"], table["price"], atol=1e-6)
+    assert (table["price"] > 0).all()
+    assert table["price"].max() < 1
+    assert table["price"].nunique() == len(table)  # the same order, other prices
+    free = prices_at_face_value(bare, Fairness(delta=5.0))
+    np.testing.assert_allclose(free["price"], 0, atol=1e-12)
+    with pytest.raises(DataError, match="All scores are equal"):
+        prices_at_face_value(bare.with_scores(np.zeros(bare.n_items)), TIGHT)
+
+
+def test_the_shell_calibrates(tmp_path):
+    hiring = ["--query", "search_id", "--item", "candidate_id", "--group", "gender", "--relevance", "relevance"]
+    command = ["repair", "sample_data/hiring.csv", *hiring, "--score", "score", "--out", str(tmp_path / "p.csv")]
+    told = CliRunner().invoke(app, [*command, "--calibrate", "--json", str(tmp_path / "s.json")])
+    assert told.exit_code == 0
+    assert "Maximised is the DCG of relevance estimated from the scores" in told.output
+    summary = json.loads((tmp_path / "s.json").read_text())
+    expected = repair(load_hiring(), Fairness(delta=0.1, unit="share"), calibrate=True)
+    assert summary["after"]["dcg"] == pytest.approx(expected.summary["after"]["dcg"])
+    assert "taken at face value" in CliRunner().invoke(app, command).output
+    refused = CliRunner().invoke(app, ["repair", str(tmp_path), "--calibrate", "--out", str(tmp_path / "x.csv")])
+    assert isinstance(refused.exception, ConfigError)
+    assert "a folder is read part by part" in str(refused.exception)
