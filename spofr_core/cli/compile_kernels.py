@@ -8,12 +8,16 @@ from spofr_core.data import RankingDataset
 from spofr_core.evaluation import audit, measure, repair
 from spofr_core.evaluation.slicing.change_test import permutation_test
 from spofr_core.fairness import Fairness
-from spofr_core.policy import verify
+from spofr_core.policy import fair_policy, verify
 from spofr_core.serving import Reranker
 
 
 def compile_kernels() -> None:
-    """Run an audit, every measure, a repair, its verification and a reranker on a few items of two and three groups."""
+    """Run an audit, every measure, a repair, its verification and a reranker on a few items of two and three groups.
+
+    And solve a list of so many groups that it is started from an interior point.
+    """
+    fair_policy(np.arange(12.0), np.arange(12), Fairness(delta=0.0))
     for names in (("a", "b"), ("a", "b", "c")):
         n = 2 * len(names)
         data = RankingDataset(

@@ -125,8 +125,8 @@ def draw_scores(draw, rng, codes):
     return y * draw(st.sampled_from([1e-6, 1.0, 1e6])) + draw(st.sampled_from([0.0, 0.0, 1e6, -3.0]))
 
 
-def draw_bounds(draw, rng, codes, v, n_codes):
-    """Bounds that some policy holds."""
+def draw_bounds(draw, rng, codes, v, n_codes, fewest=1, most=4):
+    """Bounds that some policy holds: one that gives equal exposure, or a mixture of that many rankings."""
     n = len(codes)
     sizes = np.bincount(codes, minlength=n_codes).astype(float)
     delta = draw(st.sampled_from([0.0, 0.0, 0.01, 0.05, 1.0]))
@@ -134,7 +134,7 @@ def draw_bounds(draw, rng, codes, v, n_codes):
         center = sizes * v.mean()
         lower, upper = center - sizes * delta, center + sizes * delta
     else:
-        mixture = rng.dirichlet(np.ones(draw(st.integers(1, 4))))
+        mixture = rng.dirichlet(np.ones(draw(st.integers(fewest, most))))
         center = mixture @ np.array([exposures(rng.permutation(n), codes, v, n_codes) for _ in mixture])
         lower = center - delta * rng.random(n_codes)
         upper = center + delta * rng.random(n_codes)

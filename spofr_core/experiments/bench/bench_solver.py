@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +47,10 @@ GLOP_CASES = (
     Case(500, 2, 20, 3, 3000, 9000),
 )
 LONG_CASES = (Case(1000, 2, 10, 0, 50, 50), Case(1000, 5, 2, 0, 1, 1))
+MORE_GROUPS_LIMIT = 5.0
+"""A list of 200 items with 100 groups may take this many times one with 50."""
+OWN_GROUP_LIMIT = 1.0
+"""A list of 100 items, each on its own, may take as long as one assignment problem of 1,000 items."""
 VERIFIED = 5_000
 """Items of the list whose verification is timed."""
 VERIFY_LIMIT = 1.0
@@ -65,6 +70,7 @@ def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict
         cases = GLOP_CASES[:4] if quick else GLOP_CASES
         against_glop = [_against_glop(case, rounds, seed) for case in cases]
         against_assignment = [] if quick else [_against_assignment(case, rounds, seed) for case in LONG_CASES]
+        crowded = _crowded(rounds, seed)
         verification = [] if quick else [_verification(groups, rounds, seed) for groups in (2, 5)]
     finally:
         numba.set_num_threads(threads)
@@ -72,6 +78,8 @@ def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict
     ratios |= {f"n={row['n']} G={row['groups']} x assignment": row["ratio"] for row in against_assignment}
     verified = {f"verify n={row['n']} G={row['groups']} / assignment": row["ratio"] for row in verification}
     ratios |= verified
+    crowded_limits = {"n=200 G=100 / G=50": MORE_GROUPS_LIMIT, "n=100 G=100 / assignment of 1,000": OWN_GROUP_LIMIT}
+    ratios |= dict(zip(crowded_limits, (crowded["ratio_of_groups"], crowded["ratio_to_assignment"]), strict=True))
     scaling = _two_threads(rounds, seed) if threads > 1 else None
     if scaling is not None:
         ratios["two threads x one"] = scaling["ratio"]
@@ -82,11 +90,12 @@ def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict
         "against_glop": against_glop,
         "against_assignment": against_assignment,
         "verification": verification,
+        "crowded": crowded,
         "threads": scaling,
         "sweep": _sweep(rounds, seed),
         "memory": {"lists": 100_000, "peak_rise_bytes": peak_memory(solve_many, 100_000, warmup=_compile)},
         "ratios": ratios,
-        "limits": dict.fromkeys(verified, VERIFY_LIMIT),
+        "limits": dict.fromkeys(verified, VERIFY_LIMIT) | crowded_limits,
     }
 
 
@@ -234,6 +243,31 @@ def _verification(groups: int, rounds: int, seed: int) -> dict[str, Any]:
         "ratio": ratio,
         "at_most": VERIFY_LIMIT,
         "held": ratio <= VERIFY_LIMIT,
+    }
+
+
+def _crowded(rounds: int, seed: int) -> dict[str, Any]:
+    """Lists with very many groups, up to each item on its own, solved cold beside one assignment problem."""
+    long = LONG_CASES[0].n
+    cost = np.outer(np.random.default_rng(seed).normal(size=long), Discount().vector(long))
+
+    def cold(n: int, groups: int) -> Callable[[], None]:
+        lists, scores = make_lists(n, groups, 1, seed)
+        return lambda: _solved(Workspace(lists).run(scores, 0))
+
+    seconds = interleaved(
+        {
+            "fifty": cold(200, 50),
+            "hundred": cold(200, 100),
+            "each_its_own": cold(100, 100),
+            "assignment": lambda: linear_sum_assignment(cost, maximize=True),
+        },
+        rounds=max(rounds // 2, 3),
+    )
+    return {
+        **{f"{name}_us": 1e6 * value for name, value in seconds.items()},
+        "ratio_of_groups": seconds["hundred"] / seconds["fifty"],
+        "ratio_to_assignment": seconds["each_its_own"] / seconds["assignment"],
     }
 
 

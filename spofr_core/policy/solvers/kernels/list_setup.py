@@ -157,3 +157,19 @@ def set_bounds(
         size = marks[FIRST, g + 1] - marks[FIRST, g]
         row[LOWER, g] = (lower[marks[CODE, g]] - size * base) / spread
         row[UPPER, g] = (upper[marks[CODE, g]] - size * base) / spread
+
+
+@jit
+def open_list(
+    place: Floats, seat: Ints, marks: Ints, local: Ints, tie: Keys, scores: Floats, codes: Ints, n: int,
+    seed: int, query: int,
+) -> tuple[int, float, float, float]:  # fmt: skip
+    """Sort and group the items, map scores to [0, 1]; returns groups, least score, spread, sum of the mapped."""
+    sort_items(scores, n, seed, query, seat[ORDER], place[SCORE], tie)
+    least = place[SCORE, n - 1]
+    spread = place[SCORE, 0] - least
+    total = 0.0
+    for k in range(n):
+        place[SCORE, k] = (place[SCORE, k] - least) / spread if spread > 0.0 else 0.0
+        total += place[SCORE, k]
+    return set_groups(place, seat, marks, local, codes, n), least, spread, total

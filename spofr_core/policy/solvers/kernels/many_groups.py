@@ -8,7 +8,8 @@ which group takes which position. The policy is a lottery over patterns, the opt
 with f_r the utility of pattern r and E_rg the exposure that it gives to group g. It has a row per group and a column
 per pattern; columns are generated as they are needed. For multipliers lambda a new column must maximise the Lagrangian
 f_r + sum_g lambda_g E_rg (`patterns`); the programme over the columns so far is solved by a simplex (`master`). Quotas
-on prefixes change nothing but which patterns there are.
+on prefixes change nothing but which patterns there are. With very many groups that takes too many rounds, and the first
+columns come from an interior point (`crossover`).
 
 Groups are numbered by their best item and ties between scores are broken by hashing, so nothing depends on the codes
 of the groups or on the order of the input.
@@ -19,6 +20,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
+from spofr_core.policy.solvers.kernels.crossover import rounds_worth, start_inside
 from spofr_core.policy.solvers.kernels.list_desk import (
     AGE,
     ALPHA,
@@ -32,7 +34,6 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     GROUP,
     LAM,
     LOWER,
-    ORDER,
     ORIGIN,
     PATTERN,
     PROMISING,
@@ -42,17 +43,15 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     Desk,
     Floats,
     Ints,
-    Keys,
     V,
     X,
     jit,
 )
 from spofr_core.policy.solvers.kernels.list_setup import (
+    open_list,
     set_bounds,
-    set_groups,
     set_positions,
     set_windows,
-    sort_items,
 )
 from spofr_core.policy.solvers.kernels.master import (
     add_column,
@@ -87,6 +86,8 @@ _SLACK = 2e-13  # a bound is met when it is missed by at most this, in units of 
 _HELD = 9e-13  # the same for the finished policy
 _GAP = 1e-10  # largest difference to the dual bound, relative to the size of the costs
 _RELAXATIONS = 14  # penalty increases before the bounds count as out of reach
+_ROUNDS = 300  # rounds of column generation, and as many for each group
+_TIRED = 2  # status of a list that is better started from an interior point
 _STEPS = 2  # steps of the multipliers per group before the first master programme
 _BATCHES = 64  # working memory is made once for each
 
@@ -230,11 +231,12 @@ def _drift(row: Floats, marks: Ints, columns: Floats, n_groups: int) -> float:
 def _generate(
     place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, inverse: Floats,
     square: Floats, n: int, n_groups: int, count: int, slack: float, limited: bool,
+    rounds: int,
 ) -> tuple[bool, float]:  # fmt: skip
     """Column generation; returns whether the optimum is proven, and the bound on the Lagrangian that proves it."""
     penalty = _first_penalty(place, n)
     relaxations, restarts = 0, 0
-    for _ in range(300 + 300 * n_groups):
+    for _ in range(rounds):
         missed, fine = simplex(row, marks, columns, inverse, square, n_groups, count, penalty, slack)
         if not fine:
             restarts += 1
@@ -346,23 +348,9 @@ def _bounds_term(row: Floats, n_groups: int) -> float:
 
 
 @jit
-def _open_query(
-    place: Floats, seat: Ints, marks: Ints, local: Ints, tie: Keys, scores: Floats, codes: Ints, n: int,
-    seed: int, query: int,
-) -> tuple[int, float, float, float]:  # fmt: skip
-    """Sort and group the items, map scores to [0, 1]; returns groups, least score, spread, sum of the mapped."""
-    sort_items(scores, n, seed, query, seat[ORDER], place[SCORE], tie)
-    least = place[SCORE, n - 1]
-    spread = place[SCORE, 0] - least
-    total = 0.0
-    for k in range(n):
-        place[SCORE, k] = (place[SCORE, k] - least) / spread if spread > 0.0 else 0.0
-        total += place[SCORE, k]
-    return set_groups(place, seat, marks, local, codes, n), least, spread, total
-
-
-@jit
-def _solve_query(problem: Problem, answer: Answer, desk: Desk, q: int, seed: int, warm: bool) -> None:
+def _solve_query(
+    problem: Problem, answer: Answer, desk: Desk, q: int, seed: int, warm: bool, patient: bool,
+) -> None:  # fmt: skip
     """Solve one list and write its answer."""
     place, seat, row, marks, columns, patterns, inverse, square, local, tie = desk
     codes, v, w = problem.codes, problem.v, problem.w
@@ -370,7 +358,7 @@ def _solve_query(problem: Problem, answer: Answer, desk: Desk, q: int, seed: int
     scores, weight = problem.scores[start : start + n], answer.weight[start : start + n]
     rankings, probabilities, multipliers = answer.rankings, answer.probabilities[q], answer.multipliers[q]
     known = answer.counts[q]
-    n_groups, least, spread, total = _open_query(
+    n_groups, least, spread, total = open_list(
         place, seat, marks, local, tie, scores, codes[start : start + n], n, seed, q
     )
     spread_v, spread_w = v[0] - v[n - 1], w[0] - w[n - 1]
@@ -398,6 +386,13 @@ def _solve_query(problem: Problem, answer: Answer, desk: Desk, q: int, seed: int
         answer.counts[q], answer.bound[q], answer.status[q] = 1, base + scale * utility, 0
         return
 
+    most = _ROUNDS + _ROUNDS * n_groups
+    rounds = most if patient else min(rounds_worth(n, n_groups, warm and known > 1), most)
+    if rounds == 0:
+        for g in range(n_groups):
+            local[marks[CODE, g]] = -1
+        answer.status[q] = _TIRED
+        return
     count = 0
     if warm and known > 1:
         count = _recall(place, seat, row, marks, columns, patterns, local, codes, rankings, start, n, n_groups, known)
@@ -407,7 +402,7 @@ def _solve_query(problem: Problem, answer: Answer, desk: Desk, q: int, seed: int
         count = _explore(place, seat, row, marks, columns, patterns, n, n_groups, limited)
         reset_basis(row, marks, columns, inverse, n_groups)
     proven, bound = _generate(
-        place, seat, row, marks, columns, patterns, inverse, square, n, n_groups, count, slack, limited
+        place, seat, row, marks, columns, patterns, inverse, square, n, n_groups, count, slack, limited, rounds
     )
     good, utility = _finish_probabilities(row, marks, columns, inverse, n_groups, slack * _HELD / _SLACK)
     bound -= _bounds_term(row, n_groups)
@@ -422,15 +417,18 @@ def _solve_query(problem: Problem, answer: Answer, desk: Desk, q: int, seed: int
             write_ranking(place, seat, marks, patterns[r], row[X, i], w, n, n_groups, rankings[written, start:], weight)
             probabilities[written] = row[X, i]
             written += 1
-    answer.counts[q], answer.bound[q], answer.status[q] = written, base + scale * bound, 0 if good else 1
+    answer.counts[q], answer.bound[q] = written, base + scale * bound
+    answer.status[q] = 0 if good else (1 if rounds == most else _TIRED)
 
 
 @jit
-def _solve_some(problem: Problem, answer: Answer, queries: Longs, seed: int, warm: bool) -> None:
+def _solve_some(
+    problem: Problem, answer: Answer, queries: Longs, seed: int, warm: bool, patient: bool,
+) -> None:  # fmt: skip
     """Solve these lists one after the other, in memory that is allocated once."""
     n_max, n_codes = len(problem.v), problem.lower.shape[1]
     m = min(n_max, n_codes) + 1
-    capacity = 48 + 12 * m
+    capacity = 48 + 12 * min(m, 100) + 2 * m
     desk = Desk(
         np.empty((8, n_max)), np.empty((9, n_max), np.int32), np.empty((10, m)), np.empty((7, m), np.int32),
         np.empty((capacity, m + 1)), np.empty((capacity, n_max), np.int32), np.empty((m, m)), np.empty((m, m)),
@@ -442,7 +440,7 @@ def _solve_some(problem: Problem, answer: Answer, queries: Longs, seed: int, war
         if n != prepared:
             set_positions(desk.place, problem.v, problem.w, n)
             prepared = n
-        _solve_query(problem, answer, desk, q, seed, warm)
+        _solve_query(problem, answer, desk, q, seed, warm, patient)
 
 
 def solve(problem: Problem, queries: Longs, seed: int, answer: Answer, *, warm: bool = False) -> None:
@@ -460,18 +458,26 @@ def solve(problem: Problem, queries: Longs, seed: int, answer: Answer, *, warm: 
         Start from the group patterns of the solution that `answer` holds; a list with a count of 0 has none.
     """
     # Arrays one by one: to find out the type of a tuple takes numba longer than to solve a list.
-    _solve(*problem, queries, np.uint64(seed), warm, *answer)  # type: ignore[arg-type]
+    _solve(*problem, queries, np.uint64(seed), warm, False, *answer)  # type: ignore[arg-type]
+    tired = queries[answer.status[queries] == _TIRED]
+    if len(tired):
+        start_inside(problem, tired, seed, answer)
+        _solve(*problem, tired, np.uint64(seed), True, True, *answer)  # type: ignore[arg-type]
+        tired = tired[answer.status[tired] != 0]
+    if len(tired):  # hardly ever: from the plain sort, with all the time it takes
+        answer.counts[tired] = 0
+        _solve(*problem, tired, np.uint64(seed), False, True, *answer)  # type: ignore[arg-type]
 
 
 @njit(parallel=True, cache=True, nogil=True, error_model="numpy")
 def _solve(
     scores: Floats, codes: Ints, offsets: Longs, lower: Floats, upper: Floats, v: Floats, w: Floats, earliest: Ints,
-    latest: Ints, queries: Longs, seed: int, warm: bool, rankings: Ints, probabilities: Floats, counts: Ints,
-    multipliers: Floats, weight: Floats, bound: Floats, status: Bytes,
+    latest: Ints, queries: Longs, seed: int, warm: bool, patient: bool, rankings: Ints, probabilities: Floats,
+    counts: Ints, multipliers: Floats, weight: Floats, bound: Floats, status: Bytes,
 ) -> None:  # fmt: skip
     batches = min(len(queries), _BATCHES)
     for batch in prange(batches):
         problem = Problem(scores, codes, offsets, lower, upper, v, w, earliest, latest)
         answer = Answer(rankings, probabilities, counts, multipliers, weight, bound, status)
         mine = queries[batch * len(queries) // batches : (batch + 1) * len(queries) // batches]
-        _solve_some(problem, answer, mine, seed, warm)
+        _solve_some(problem, answer, mine, seed, warm, patient)

@@ -335,7 +335,7 @@ def simplex(
         if step < 0.0:
             return missed, False
         stalled = stalled + 1 if step <= 1e-13 else 0
-        if marks[AGE, 0] > 40 and not refactor(row, marks, columns, inverse, square, n_groups):
+        if marks[AGE, 0] > max(40, n_groups) and not refactor(row, marks, columns, inverse, square, n_groups):
             return missed, False
         missed = _set_multipliers(row, marks, columns, inverse, n_groups, penalty, slack)
     return missed, False
