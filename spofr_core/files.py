@@ -14,6 +14,9 @@ from typing import Any
 from spofr_core.errors import SpofrError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_LARGEST_YAML = 2**20
+_DEEPEST = 64
+_TOO_DEEP = f"it is nested more than {_DEEPEST} levels deep"
 
 
 class DiskFull(SpofrError):
@@ -41,8 +44,10 @@ def write_whole(path: str | Path, content: bytes | Iterator[bytes], *, durable: 
                 os.fsync(file.fileno())
         Path(temporary).chmod(mode)
         Path(temporary).replace(target)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(target)
         raise
 
 
@@ -51,11 +56,72 @@ def write_json(path: Path, content: dict[str, Any], *, mode: int = 0o644) -> Non
     write_whole(path, (json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"), mode=mode)
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Plain values from JSON that anybody may have written.
+
+    Raises
+    ------
+    ValueError
+        Whatever is wrong with it, nested deeper than anything that this package writes included.
+    """
+    brackets = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    try:
+        content = json.loads(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    if brackets > _DEEPEST and _deeper_than(content, _DEEPEST):
+        raise ValueError(_TOO_DEEP)
+    return content
+
+
+def read_yaml(path: Path) -> Any:
+    """Plain values from a small YAML file that anybody may have written.
+
+    Raises
+    ------
+    OSError
+        When it cannot be opened.
+    ValueError
+        When it is large, nested deeply, no YAML, or has references: a few lines of them can stand for gigabytes.
+    """
+    import yaml
+
+    if path.stat().st_size > _LARGEST_YAML:
+        raise ValueError(
+            f"it holds {format_size(path.stat().st_size)}, and settings {format_size(_LARGEST_YAML)} at most"
+        )
+    text = path.read_text(encoding="utf-8")
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):  # before anything is built from it
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:
+                raise ValueError(_TOO_DEEP)
+            if isinstance(event, yaml.AliasEvent):
+                raise ValueError(f"it refers to another place by *{event.anchor}: write the value out")
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+def _deeper_than(content: Any, depth: int) -> bool:
+    level = [content]
+    for _ in range(depth):
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
+        ]
+        if not level:
+            return False
+    return True
+
+
 def read_json(path: Path) -> dict[str, Any] | None:
     """A JSON object, or None if there is none, or none that can be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - half the time of Path.read_bytes, and listings read thousands
-            content = json.loads(file.read())
+            content = parse_json(file.read())
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import typer
 from spofr_core.data import FORMATS, SAMPLES, RankingDataset, Sample, Splits, format_labels, load_sample, read_dataset
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import NOTIONS, Delta, Fairness, PositionBias, Unit, group_merits, parse_delta
+from spofr_core.files import parse_json
 
 SettingsOption = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the method as 'name=value'; repeat for more.")
@@ -259,8 +259,8 @@ def parse_settings(pairs: Sequence[str] | None) -> dict[str, Any]:
         if not sign:
             raise ConfigError(f"--set is {text!r}; write name=value, such as max_steps=500.")
         try:
-            settings[name.strip()] = json.loads(value)
-        except json.JSONDecodeError:
+            settings[name.strip()] = parse_json(value)
+        except ValueError:
             settings[name.strip()] = value
     return settings
 

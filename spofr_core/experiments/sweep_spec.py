@@ -10,13 +10,13 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import yaml
 from pydantic import Field, field_validator, model_validator
 
 from spofr_core.config import StrictModel
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import NOTIONS, PositionBias, Unit, format_delta, share_settings
+from spofr_core.files import read_yaml
 from spofr_core.learning import METHODS, method_named, with_scorer
 from spofr_core.learning.training_settings import renamed_settings, settings_in_names
 
@@ -27,6 +27,8 @@ Delta = NotNegative | dict[str, NotNegative]
 DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)
 PENALTIES = (0.0, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 ID_LENGTH = 16
+MOST_RUNS = 100_000
+"""More is a slip of the pen: a sweep of the paper has some hundreds."""
 _LATER = {"merits": None, "judged_at": None, "unit": "absolute"}
 """Settings of a run that the first stores did not have, and what they stood for then."""
 
@@ -241,7 +243,11 @@ class SweepSpec(StrictModel):
     @field_validator("seeds", mode="before")
     @classmethod
     def _count_of_seeds(cls, given: Any) -> Any:
-        return tuple(range(given)) if isinstance(given, int) and not isinstance(given, bool) else given
+        if not isinstance(given, int) or isinstance(given, bool):
+            return given
+        if given > MOST_RUNS:
+            raise ValueError(f"'seeds' is {given:,}, and a sweep has at most {MOST_RUNS:,} runs; give fewer.")
+        return tuple(range(given))
 
     @field_validator("methods", "deltas", "penalties", "groups", "notions", "clicks", mode="before")
     @classmethod
@@ -284,10 +290,10 @@ class SweepSpec(StrictModel):
         """
         place = Path(path)
         try:
-            content = yaml.safe_load(place.read_text(encoding="utf-8"))
+            content = read_yaml(place)
         except OSError as error:
             raise ConfigError(f"The sweep {str(place)!r} cannot be read: {error.strerror}.") from error
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise ConfigError(f"{str(place)!r} is not YAML: {' '.join(str(error).split())}") from error
         if not isinstance(content, dict):
             raise ConfigError(
@@ -304,6 +310,13 @@ class SweepSpec(StrictModel):
             When a method does not know one of its settings.
         """
         settings = {method: self._settings(method) for method in self.methods}
+        cells = len(self.seeds) * len(self.groups) * len(self.clicks) * len(self.notions)
+        count = cells * sum(len(list(self._steered(method))) for method in self.methods)
+        if count > MOST_RUNS:
+            raise ConfigError(
+                f"The sweep has {count:,} runs, more than the limit of {MOST_RUNS:,}: give fewer seeds, deltas or "
+                "groups, or several sweeps into one store."
+            )
         found: dict[str, RunConfig] = {}
         for seed, groups, clicks in product(self.seeds, self.groups, self.clicks):
             for notion, method in product(self.notions, self.methods):

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from spofr_core.data import SAMPLES, RankingDataset
-from spofr_core.errors import ConfigError, DataError
+from spofr_core.errors import ConfigError, DataError, first_line
 from spofr_core.experiments.run_data import load_splits
 from spofr_core.experiments.runs.home import home, shared_runs
-from spofr_core.experiments.runs.record import RunRecord
+from spofr_core.experiments.runs.record import RunRecord, is_record
 from spofr_core.experiments.runs.store import RunStore
 from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig
 from spofr_core.files import read_json
@@ -93,11 +93,21 @@ def _saved_model(folder: Path) -> TrainedModel:
     if (folder.parent / STATUS_FILE).exists():
         return _run_model(folder.parent)
     old = read_json(folder / OLD_RUN_FILE)
-    return TrainedModel(load_model(folder), folder, None if old is None else _old_config(old))
+    try:
+        config = None if old is None else _old_config(old)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{folder / OLD_RUN_FILE} does not say which data the model was trained on ({first_line(error)}); delete "
+            "it, and name a FILE or --sample."
+        ) from error
+    return TrainedModel(load_model(folder), folder, config)
 
 
 def _run_model(folder: Path) -> TrainedModel:
-    record = RunRecord(read_json(folder / STATUS_FILE) or {})
+    content = read_json(folder / STATUS_FILE)
+    if not is_record(content):
+        raise DataError(f"{folder / STATUS_FILE} is damaged, so nothing is known of the run: train it again.")
+    record = RunRecord(content)
     if record.status != "done":
         raise ConfigError(f"Run {record.run} has no model yet: it is {record.status}.")
     return TrainedModel(load_model(folder / "model"), folder, record.config)

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from spofr_core.errors import DataError
-from spofr_core.files import write_whole
+from spofr_core.files import parse_json, write_whole
 
 FILE_NAME = "checkpoint.safetensors"
 
@@ -60,7 +60,10 @@ class Checkpoint:
                 f"The checkpoint {self.path} belongs to a fit with other data, settings or another version: "
                 "delete it to start over, or give the fit a directory of its own."
             )
-        return arrays, json.loads(metadata["plain"])
+        try:
+            return arrays, parse_json(metadata["plain"])
+        except (KeyError, ValueError) as error:
+            raise DataError(f"The checkpoint {self.path} is damaged ({error}): delete it to start over.") from error
 
 
 def _without_infinities(plain: dict[str, Any]) -> dict[str, Any]:

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from spofr_core.data import GroupSpec, RankingDataset
 from spofr_core.data.calibration import Calibration, calibration_from_dict
-from spofr_core.errors import ConfigError, DataError, SpofrError
+from spofr_core.errors import ConfigError, DataError, SpofrError, first_line
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.checkpoint import Checkpoint
 from spofr_core.learning.decisions import Decision
 from spofr_core.learning.events import Callback, FitReport
 from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, repeats
 from spofr_core.learning.losses.relevance import Loss
-from spofr_core.learning.model_files import read_model, read_text_file, versions, write_model
+from spofr_core.learning.model_files import ModelFile, read_model, read_text_file, versions, write_model
 from spofr_core.learning.problems import CollapsedScores
 from spofr_core.learning.scorers import SCORERS, Scorer
 from spofr_core.learning.scorers.scaling import Scaler
@@ -278,20 +278,34 @@ class Estimator(ABC):
                 f"{directory} holds a model of the method {header.get('method')!r}, not {cls.method!r}: "
                 "load it with load_model, which finds the method by itself."
             )
-        model = cls.from_config(header)
-        kind, scaler = model._scorer_type, file.part("scaler")
+        try:
+            model = cls.from_config(header)
+            model._learned = model._read_learned(file, directory)
+        except Exception as error:
+            raise DataError(
+                f"The model in {directory} is damaged or was altered ({type(error).__name__}: {first_line(error)}): "
+                "take a copy that is whole, or train it again."
+            ) from error
+        return model
+
+    def _read_learned(self, file: ModelFile, directory: str | Path) -> Learned:
+        header, kind, scaler = file.header, self._scorer_type, file.part("scaler")
+        names = tuple(map(str, header["feature_names"]))
+        size = header["architecture"]["n_features"]
+        named = len(names) == size or (not names and size == 1)  # who learns nothing scores by one constant
+        if {scaler["center"].shape, scaler["spread"].shape} != {(size,)} or not named:
+            raise DataError(f"the scaler, the scorer and the {len(names)} features do not belong together")
         texts = {name: read_text_file(directory, text, header) for name, text in kind.text_files.items()}
         calibration = header.get("calibration")
-        model._learned = Learned(
+        return Learned(
             scorer=kind.from_arrays(header["architecture"], file.part(kind.name) | texts),
             scaler=Scaler(scaler["center"], scaler["spread"], tuple(header["constant_features"])),
-            feature_names=tuple(header["feature_names"]),
-            group_names=tuple(header["group_names"]),
+            feature_names=names,
+            group_names=tuple(map(str, header["group_names"])),
             group_spec=None if header["group_spec"] is None else GroupSpec.from_dict(header["group_spec"]),
             report=FitReport.from_dict(header["report"]),
             calibration=None if calibration is None else calibration_from_dict(calibration),
         )
-        return model
 
     def to_config(self) -> dict[str, Any]:
         """Method, fairness, discount and settings as a plain dict; `from_config` reads it."""

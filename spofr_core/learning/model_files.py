@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from spofr_core.errors import DataError
-from spofr_core.files import write_whole
+from spofr_core.files import parse_json, write_whole
 
 FORMAT = "spofr-model"
 FORMAT_VERSION = 1
@@ -111,7 +111,7 @@ def read_text_file(directory: str | Path, name: str, header: dict[str, Any]) -> 
 
 def _read_header(path: Path) -> dict[str, Any]:
     try:
-        header = json.loads(path.read_text(encoding="utf-8"))
+        header = parse_json(path.read_bytes())
     except OSError as error:
         raise DataError(
             f"There is no model in {path.parent} ({path.name}: {error.strerror}); give the directory of a saved model."

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from spofr_core.errors import ConfigError
+from spofr_core.errors import ConfigError, first_line
+from spofr_core.files import parse_json
 
 if TYPE_CHECKING:
     from spofr_core.data import RankingDataset
@@ -237,8 +238,8 @@ def _read_value(text: str, whole: str) -> tuple[Any, str]:
     if text[:1] in ('"', "{", "["):
         try:
             value, end = json.JSONDecoder().raw_decode(text)
-        except json.JSONDecodeError as error:
-            raise ConfigError(f"{text!r} in {whole!r} cannot be read as JSON ({error.msg}).") from error
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"{text!r} in {whole!r} cannot be read as JSON ({first_line(error)}).") from error
         rest = text[end:].lstrip()
         if rest and not rest.startswith(","):
             raise ConfigError(
@@ -250,8 +251,8 @@ def _read_value(text: str, whole: str) -> tuple[Any, str]:
     if not word:
         raise ConfigError(f"A setting in {whole!r} has no value; write setting=value, such as group=women.")
     try:
-        return json.loads(word), rest
-    except json.JSONDecodeError:
+        return parse_json(word), rest
+    except ValueError:
         return word, rest
 
 

@@ -19,7 +19,7 @@ from spofr_core.config import StrictModel
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import NOTIONS, Unit
-from spofr_core.files import format_size
+from spofr_core.files import format_size, parse_json
 
 FORMAT = "spofr project"
 MOST_BYTES = 1 << 20
@@ -139,7 +139,7 @@ def read_project(content: bytes) -> Project:
     if len(content) > MOST_BYTES:
         raise DataError(f"A project file is small; this one holds {format_size(len(content))}.")
     try:
-        found = json.loads(content.decode("utf-8-sig"))
+        found = parse_json(content.decode("utf-8-sig"))
     except ValueError as error:
         raise DataError("The project file is damaged: it is no JSON any more. Save the project again.") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:

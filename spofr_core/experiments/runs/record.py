@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, TypeGuard
 
 from spofr_core.experiments.runs.run_lock import Owner
 from spofr_core.experiments.runs.run_output import MEASURED, RESULT_COLUMNS
@@ -10,6 +12,20 @@ from spofr_core.experiments.sweep_spec import DatasetSpec, RunConfig
 from spofr_core.learning import with_scorer
 
 Status = Literal["running", "done", "failed", "interrupted"]
+
+
+_FIELDS = {"run": str, "status": str, "config": dict, "data": str, "updated": int | float}
+_NAME = re.compile(r"[\w-][\w.-]*")
+
+
+def is_run_name(name: str) -> bool:
+    """Whether a run may be called so: one plain folder, and no way out of the store."""
+    return _NAME.fullmatch(name) is not None
+
+
+def is_record(content: Mapping[str, Any] | None) -> TypeGuard[dict[str, Any]]:
+    """Whether a `status.json` tells of a run: a damaged one does not."""
+    return content is not None and all(isinstance(content.get(name), kind) for name, kind in _FIELDS.items())
 
 
 class RunRecord:

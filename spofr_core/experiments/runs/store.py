@@ -20,7 +20,6 @@ written last. A process that is killed leaves nothing half-written, and its lock
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -36,10 +35,10 @@ import pyarrow.parquet as pq
 
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.experiments.runs.claim import Claim
-from spofr_core.experiments.runs.record import RunRecord
+from spofr_core.experiments.runs.record import RunRecord, is_record, is_run_name
 from spofr_core.experiments.runs.run_lock import FileLock, Owner
 from spofr_core.experiments.sweep_spec import RunConfig
-from spofr_core.files import explain_full_disk, read_json, size_of, write_json
+from spofr_core.files import explain_full_disk, parse_json, read_json, size_of, write_json
 
 FORMAT, FORMAT_VERSION = "spofr-runs", 1
 ABANDONED = 3600.0
@@ -96,7 +95,15 @@ class RunStore:
         return self.root / "runs"
 
     def folder(self, run: str) -> Path:
-        """Directory of a run."""
+        """Directory of a run.
+
+        Raises
+        ------
+        ConfigError
+            When that is no name of a run: whoever names one reaches nothing outside the store.
+        """
+        if not is_run_name(run):
+            raise ConfigError(f"{run!r} is no name of a run; `spofr runs list` shows them.")
         return self._runs / run
 
     def names(self) -> list[str]:
@@ -111,12 +118,12 @@ class RunStore:
         """Every run that was ever begun here, in the order of their names."""
         folder = str(self._runs)
         contents = (read_json(Path(f"{folder}/{name}/status.json")) for name in self.names())
-        return [RunRecord(content) for content in contents if content is not None]
+        return [RunRecord(content) for content in contents if is_record(content)]
 
     def get(self, run: str) -> RunRecord | None:
         """One run, or None if it was never begun."""
-        content = read_json(self.folder(run) / "status.json")
-        return None if content is None else RunRecord(content)
+        content = read_json(self.folder(run) / "status.json") if is_run_name(run) else None
+        return RunRecord(content) if is_record(content) else None
 
     def find(self, beginning: str) -> RunRecord:
         """The one run whose name begins like this.
@@ -141,7 +148,7 @@ class RunStore:
             text = (self.folder(run) / "metrics.jsonl").read_text(encoding="utf-8")
         except FileNotFoundError:
             return []
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        return [parse_json(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
     def log(self, run: str) -> str:
         """The log of a run."""

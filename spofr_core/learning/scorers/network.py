@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import torch
 
+from spofr_core.errors import DataError
 from spofr_core.learning.scorers.scorer import SCORERS, Arrays, Features, FloatArray, Scorer
 
 if TYPE_CHECKING:
@@ -46,7 +47,13 @@ class NetworkScorer(Scorer):
     @classmethod
     def from_arrays(cls, architecture: Mapping[str, Any], arrays: Arrays) -> Self:
         """The network with these weights."""
-        scorer = cls(architecture["n_features"], tuple(architecture["widths"]))
+        n_features, widths = architecture["n_features"], tuple(architecture["widths"])
+        inner = zip((*widths, 1), (n_features, *widths), strict=True)
+        said = sorted(shape for pair in inner for shape in (pair, pair[:1]))
+        there = sorted(array.shape for array in arrays.values())
+        if said != there:  # before anything of the size that is said is made
+            raise DataError(f"the network should have weights of the shapes {said}, and has {there}")
+        scorer = cls(n_features, widths)
         scorer.restore(arrays)
         return scorer
 

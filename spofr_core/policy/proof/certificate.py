@@ -30,7 +30,7 @@ from pydantic import Field
 
 from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.files import write_whole
+from spofr_core.files import parse_json, write_whole
 
 if TYPE_CHECKING:
     from spofr_core.policy.policies import Policies
@@ -144,8 +144,8 @@ def read_certificates(path: str | Path) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            found.append(json.loads(line))
-        except json.JSONDecodeError as error:
+            found.append(parse_json(line))
+        except ValueError as error:
             raise DataError(f"Line {number} of {path} is not a certificate: {error}", row=number) from error
     return found
 
