@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
@@ -24,8 +25,8 @@ def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
             safe[name] = [neutralise(cell) if isinstance(cell, str) else cell for cell in safe[name]]
     texts = (cell for name in safe.columns for cell in (name, *safe[name]) if isinstance(cell, str))
     # pandas does not quote a carriage return by itself, and spreadsheets begin a row there.
-    quoting = csv.QUOTE_NONNUMERIC if any("\r" in cell for cell in texts) else csv.QUOTE_MINIMAL
-    content = safe.to_csv(index=False, lineterminator="\n", quoting=quoting, errors="replace")
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if any("\r" in cell for cell in texts) else csv.QUOTE_MINIMAL
+    content = safe.to_csv(index=False, lineterminator="\n", quoting=quoting)
     write_whole(path, content.encode("utf-8", "replace"))
 
 
