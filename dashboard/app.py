@@ -13,6 +13,7 @@ from dashboard.session.solver_warmup import solver
 from dashboard.session.stored_uploads import sweep_uploads
 from dashboard.widgets.controls import with_controls
 from dashboard.widgets.elements import opening
+from dashboard.widgets.login_door import let_in
 from spofr_core.experiments import home
 
 ASSETS = Path(__file__).parent / "assets"
@@ -23,6 +24,8 @@ def main() -> None:
     # A picture of our own: an icon by name would be fetched from the network.
     st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ASSETS / "icon.svg"), layout="wide")
     st.html(ASSETS / "style.css")
+    if not let_in():
+        return
     solver()
     sweep_uploads(home())
     page = st.navigation(pages(), position="top")

@@ -1,7 +1,8 @@
 """Who is there: a random number in a cookie, so that a refresh, a second tab and a restarted server find the same jobs.
 
 It is no login: it keeps visitors of one server from seeing each other's uploads and jobs. It is not part of the
-address, because addresses are for sharing.
+address, because addresses are for sharing. Where the server asks for a login, the visitor is the account instead, on
+every machine that the person uses, and there is no such cookie.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import secrets
 
 import streamlit as st
 
+from dashboard.session.login import account
+
 COOKIE = "spofr_visitor"
 _KEY = "visitor"
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -19,8 +22,8 @@ _YEAR = 365 * 24 * 3600
 
 
 def visitor() -> str:
-    """Name of this visitor in paths and records: a hash, so that no record holds the cookie itself."""
-    return hashlib.sha256(_token().encode()).hexdigest()[:24]
+    """Name of this visitor in paths and records: a hash, so that no record holds the cookie or the account itself."""
+    return hashlib.sha256((account() or _token()).encode()).hexdigest()[:24]
 
 
 def remember_visitor() -> None:
@@ -28,6 +31,8 @@ def remember_visitor() -> None:
     if st.session_state.get("visitor-told"):
         return
     st.session_state["visitor-told"] = True
+    if account() is not None:
+        return
     token = _token()
     if st.context.cookies.get(COOKIE) == token:
         return

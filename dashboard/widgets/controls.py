@@ -12,6 +12,7 @@ from dashboard.session.sources import loaded
 from dashboard.session.visitor import remember_visitor
 from dashboard.widgets.elements import explain_errors
 from dashboard.widgets.job_tray import tray
+from dashboard.widgets.login_door import way_out
 from dashboard.widgets.sidebar import settle, sidebar
 from dashboard.widgets.words_used import words_used
 
@@ -48,3 +49,4 @@ def _controls() -> None:
         words_used()
         tray()
         remember_visitor()
+        way_out()

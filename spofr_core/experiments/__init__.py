@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from spofr_core.experiments.run_data import DataShelf, load_splits, training_data
     from spofr_core.experiments.runs.execution import run_fairness
     from spofr_core.experiments.runs.home import (
+        LOGIN_VARIABLE,
         RUNS_VARIABLE,
         UPLOAD_DAYS_VARIABLE,
         UPLOAD_MB_VARIABLE,
@@ -112,6 +113,7 @@ _HOME = {
     "runs.execution": ("run_fairness",),
     "sweep_spec": ("DatasetSpec", "RunConfig", "SweepSpec"),
     "runs.home": (
+        "LOGIN_VARIABLE",
         "RUNS_VARIABLE",
         "UPLOAD_DAYS_VARIABLE",
         "UPLOAD_MB_VARIABLE",
@@ -132,6 +134,7 @@ _HOME = {
 __all__ = [
     "EXECUTORS",
     "FIGURES",
+    "LOGIN_VARIABLE",
     "MOST_RUNS",
     "RESULT_COLUMNS",
     "RUNS_VARIABLE",

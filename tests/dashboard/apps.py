@@ -34,10 +34,14 @@ def _script(name: str) -> None:
     write_address()
 
 
-def shown(name: str, *, state: dict[str, Any] | None = None, **choices: Any) -> AppTest:
-    """The page after its first run, with these choices made."""
+def shown(
+    name: str, *, state: dict[str, Any] | None = None, user: dict[str, Any] | None = None, **choices: Any
+) -> AppTest:
+    """The page after its first run, with these choices made, for this account."""
     solver().join()
     app = AppTest.from_function(_script, args=(name,), default_timeout=PATIENCE)
+    if user:
+        app.user = user
     if choices:
         app.session_state["choices"] = Choices(**choices)
     for key, value in (state or {}).items():

@@ -150,4 +150,4 @@ def test_a_token_keeps_others_out(tmp_path):
 
 def test_an_address_that_others_reach_asks_for_a_token(tmp_path):
     found = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0", "--state", str(tmp_path / "s")])
-    assert "--host is '0.0.0.0', which others can reach; set --token" in str(found.exception)
+    assert "set --token (or SPOFR_TOKEN), or say --i-know" in str(found.exception)

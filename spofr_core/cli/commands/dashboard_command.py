@@ -12,11 +12,23 @@ from typing import Annotated
 import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
+from spofr_core.cli.listening import KnowsOption, require_door
+from spofr_core.cli.login_file import login_providers
 from spofr_core.errors import ConfigError
 
 
 def dashboard_command(
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8501,
+    port: Annotated[int, typer.Option(help="Port.")] = 8501,
+    address: Annotated[
+        str, typer.Option(help="Address to listen on; one that others reach asks for a login.")
+    ] = "127.0.0.1",
+    login: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file that says who vouches for visitors (OpenID Connect); each sees what belongs to their "
+            "account. See docs/deploy.md."
+        ),
+    ] = None,
     headless: Annotated[bool, typer.Option(help="Do not open a browser.")] = False,
     runs: Annotated[
         list[Path] | None, typer.Option(help="Show the runs of this directory too; repeat for more.")
@@ -28,15 +40,20 @@ def dashboard_command(
     upload_mb: Annotated[
         float | None, typer.Option(min=0.001, help="MB of uploads that are kept for one visitor; 1024 if not said.")
     ] = None,
+    i_know: KnowsOption = False,
 ) -> None:
     """Open the dashboard in the browser."""
     page = Path(__file__).resolve().parents[3] / "dashboard" / "app.py"
     if not page.exists():
         raise ConfigError(f"The dashboard is not at {str(page)!r}: install the project again.")
-    command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address", "127.0.0.1"]
+    require_door(address, guarded=login is not None, knows=i_know, remedy="give a --login")
+    environment = {**os.environ, **pointed_at(runs or []), **kept_for(upload_days, upload_mb), **asked_for(login)}
+    command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address", address]
     command += ["--server.port", str(port), "--server.headless", str(headless).lower()]
-    environment = {**os.environ, **pointed_at(runs or []), **kept_for(upload_days, upload_mb)}
-    typer.echo(f"The dashboard is on http://127.0.0.1:{port}; Ctrl+C ends it.")
+    # Said here too, for a setting of the environment would win over the project's file: what breaks is for the log.
+    command += ["--client.showErrorDetails", "none"]
+    command += [] if login is None else ["--secrets.files", str(login.resolve())]
+    typer.echo(f"The dashboard is on http://{shown_address(address)}:{port}; Ctrl+C ends it.")
     server = subprocess.Popen(command, cwd=page.parent.parent, env=environment)
     signal.signal(signal.SIGTERM, lambda *_: server.terminate())  # or the server would outlive its command
     try:
@@ -69,6 +86,24 @@ def kept_for(days: float | None, megabytes: float | None) -> dict[str, str]:
 
     given = {UPLOAD_DAYS_VARIABLE: days, UPLOAD_MB_VARIABLE: megabytes}
     return {variable: f"{value:g}" for variable, value in given.items() if value is not None}
+
+
+def asked_for(login: Path | None) -> dict[str, str]:
+    """The setting of the server that lets nobody in who has not logged in, where a file for that is given.
+
+    Raises
+    ------
+    ConfigError
+        When visitors could not log in with it.
+    """
+    from spofr_core.experiments import LOGIN_VARIABLE
+
+    return {} if login is None else {LOGIN_VARIABLE: ",".join(login_providers(login))}
+
+
+def shown_address(address: str) -> str:
+    """An address as a browser takes it."""
+    return f"[{address}]" if ":" in address else address
 
 
 def register(app: typer.Typer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 import tempfile
@@ -13,15 +12,16 @@ from typing import Annotated
 import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
+from spofr_core.cli.listening import KnowsOption, require_door
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
-from spofr_core.errors import ConfigError
 
 
 @with_options(ask=FairnessOptions)
 def serve_command(
     ask: FairnessOptions,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; other than loopback it asks for a token.")
+    address: Annotated[
+        str,
+        typer.Option("--address", "--host", help="Address to listen on; one that others reach asks for a token."),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, help="Processes that answer; they share their counters.")] = 1,
@@ -41,13 +41,13 @@ def serve_command(
     ] = None,
     most_items: Annotated[int, typer.Option(min=1, help="Items of one list.")] = 1000,
     most_groups: Annotated[int, typer.Option(min=1, help="Groups of one list.")] = 20,
+    i_know: KnowsOption = False,
 ) -> None:
     """Answer rankings over HTTP: POST /rank, GET /health, /metrics, /docs."""
     from spofr_core.experiments import home
     from spofr_core.serving.service_settings import ServiceSettings
 
-    if token is None and not _is_loopback(host):
-        raise ConfigError(f"--host is {host!r}, which others can reach; set --token (or SPOFR_TOKEN) too.")
+    require_door(address, guarded=token is not None, knows=i_know, remedy="set --token (or SPOFR_TOKEN)")
     settings = ServiceSettings(
         fairness=ask.build(DataOptions(), None),
         state=(state or home() / "serve.sqlite").resolve(),
@@ -57,12 +57,12 @@ def serve_command(
         most_items=most_items,
         most_groups=most_groups,
     )
-    typer.echo(f"Rankings are answered on http://{host}:{port}/rank (see /docs); Ctrl+C ends it.", err=True)
+    typer.echo(f"Rankings are answered on http://{address}:{port}/rank (see /docs); Ctrl+C ends it.", err=True)
     with tempfile.TemporaryDirectory(prefix="spofr-metrics-") as folder:
         os.environ.update(settings.to_environment())
         if workers > 1:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        _run(host, port, workers)
+        _run(address, port, workers)
 
 
 def _run(host: str, port: int, workers: int) -> None:
@@ -88,15 +88,6 @@ def _run(host: str, port: int, workers: int) -> None:
             Multiprocess(config, sockets=[listening]).run()
         else:
             uvicorn.Server(config).run(sockets=[listening])
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def register(app: typer.Typer) -> None:

@@ -10,6 +10,8 @@ from spofr_core.errors import ConfigError
 RUNS_VARIABLE = "SPOFR_RUNS"
 UPLOAD_DAYS_VARIABLE = "SPOFR_UPLOAD_DAYS"
 UPLOAD_MB_VARIABLE = "SPOFR_UPLOAD_MB"
+LOGIN_VARIABLE = "SPOFR_LOGIN"
+"""Providers of the login that visitors of the dashboard have to pass, with commas between; empty for none."""
 
 
 def home() -> Path:
