@@ -11,9 +11,9 @@ from dashboard.session.choices import read_address, write_address
 from dashboard.session.long_lived import spare_long_lived
 from dashboard.session.solver_warmup import solver
 from dashboard.session.stored_uploads import sweep_uploads
+from dashboard.widgets.accounts.login_door import let_in
 from dashboard.widgets.controls import with_controls
 from dashboard.widgets.elements import opening
-from dashboard.widgets.login_door import let_in
 from spofr_core.experiments import home
 
 ASSETS = Path(__file__).parent / "assets"

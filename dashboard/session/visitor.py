@@ -13,7 +13,7 @@ import secrets
 
 import streamlit as st
 
-from dashboard.session.login import account
+from dashboard.session.accounts.login import account
 
 COOKIE = "spofr_visitor"
 _KEY = "visitor"

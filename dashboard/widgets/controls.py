@@ -10,9 +10,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dashboard.session.sources import loaded
 from dashboard.session.visitor import remember_visitor
+from dashboard.widgets.accounts.login_door import way_out
 from dashboard.widgets.elements import explain_errors
 from dashboard.widgets.job_tray import tray
-from dashboard.widgets.login_door import way_out
 from dashboard.widgets.sidebar import settle, sidebar
 from dashboard.widgets.words_used import words_used
 

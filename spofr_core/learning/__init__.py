@@ -10,6 +10,7 @@ from spofr_core.learning.scorers import SCORERS, Scorer
 
 if TYPE_CHECKING:
     from spofr_core.learning.callbacks import JsonLines, ProgressBar
+    from spofr_core.learning.card_text import CARD_FILE, CardFacts, Figure, model_card
     from spofr_core.learning.estimator import Estimator, Learned
     from spofr_core.learning.events import Callback, FitReport, Progress, StopTraining
     from spofr_core.learning.losses.plackett_luce import PlackettLucePolicies
@@ -37,6 +38,7 @@ _HOME = {
     "methods.spofr": ("SPOFR", "SPOFRSettings"),
     "methods.unfair": ("Unfair", "UnfairSettings"),
     "methods.uniform": ("Uniform",),
+    "card_text": ("CARD_FILE", "CardFacts", "Figure", "model_card"),
     "models": ("load_model", "make_estimator", "method_named"),
     "scorers.onnx_export": ("export_onnx",),
     "problems": ("CollapsedScores", "LearningWarning", "TrainingDiverged"),
@@ -44,16 +46,19 @@ _HOME = {
 }
 
 __all__ = [
+    "CARD_FILE",
     "DELTR",
     "FULTR",
     "METHODS",
     "SCORERS",
     "SPOFR",
     "Callback",
+    "CardFacts",
     "CollapsedScores",
     "DELTRSettings",
     "Estimator",
     "FULTRSettings",
+    "Figure",
     "FitReport",
     "JsonLines",
     "Learned",
@@ -77,6 +82,7 @@ __all__ = [
     "load_model",
     "make_estimator",
     "method_named",
+    "model_card",
     "with_scorer",
 ]
 

@@ -17,6 +17,8 @@ from spofr_core.data import GroupSpec, RankingDataset
 from spofr_core.data.calibration import Calibration, calibration_from_dict
 from spofr_core.errors import ConfigError, DataError, SpofrError, first_line
 from spofr_core.fairness import Discount, Fairness
+from spofr_core.files import write_whole
+from spofr_core.learning.card_text import CARD_FILE, model_card
 from spofr_core.learning.checkpoint import Checkpoint
 from spofr_core.learning.decisions import Decision
 from spofr_core.learning.events import Callback, FitReport
@@ -242,7 +244,7 @@ class Estimator(ABC):
         return SCORERS[self.settings.scorer]
 
     def save(self, directory: str | Path) -> None:
-        """Write the model: `model.safetensors`, `model.json`, and of trees the text of LightGBM."""
+        """Write the model: `model.safetensors`, `model.json`, of trees the text of LightGBM, and a card for people."""
         learned = self.learned
         of_scorer = learned.scorer.arrays()
         texts = {file: of_scorer.pop(name).tobytes() for name, file in learned.scorer.text_files.items()}
@@ -261,6 +263,7 @@ class Estimator(ABC):
         if learned.calibration is not None:
             header["calibration"] = learned.calibration.to_dict()
         write_model(directory, header, arrays, texts)
+        write_whole(Path(directory) / CARD_FILE, model_card(self).encode("utf-8"))
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:

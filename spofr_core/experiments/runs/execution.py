@@ -17,11 +17,12 @@ from spofr_core.errors import DataError
 from spofr_core.evaluation import TOLERANCE, QueryTable, measure_exposure
 from spofr_core.experiments.executors import Emit
 from spofr_core.experiments.run_data import TrainingData, training_data
+from spofr_core.experiments.runs.run_card import card_facts
 from spofr_core.experiments.runs.run_output import RunOutput
 from spofr_core.experiments.sweep_spec import RunConfig
 from spofr_core.fairness import NOTIONS, Discount, Fairness, Unit, group_merits
 from spofr_core.files import read_json
-from spofr_core.learning import Callback, Estimator, Progress, make_estimator
+from spofr_core.learning import CARD_FILE, Callback, CardFacts, Estimator, Progress, make_estimator, model_card
 from spofr_core.learning.model_files import versions
 from spofr_core.measures.utility.dcg import ideal_dcg
 
@@ -92,6 +93,7 @@ def _output(
 ) -> RunOutput:
     tables: dict[str, bytes] = {}
     measured: dict[str, Any] = {}
+    facts = CardFacts()
     for name, data in (("test", parts.test), ("validation", parts.validation)):
         policies = model.policies(data, on_infeasible="relax")
         relaxed = len(getattr(policies, "relaxed", ()))
@@ -105,13 +107,15 @@ def _output(
         if name == "test":
             measured = measure(frame, config.delta)
             measured["violation_signed_mean"] = measurement.summary["violation"]["signed_mean"]
+            applicable = int(frame["applicable"].sum())
+            facts = card_facts(config, measurement.summary, measured["fair_share"], applicable, notes)
     report = model.report.to_dict()
     history = report.pop("history")
     measured |= {"groups": parts.test.n_groups, "seconds": report["seconds"], "epochs": report["epochs"]}
     return RunOutput(
         measured=measured,
         tables=tables,
-        model=_files(model),
+        model=_files(model) | {CARD_FILE: model_card(model, facts).encode("utf-8")},
         report=report,
         history=history,
         notes=(*notes, *report["notes"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard.escaping import markdown
-from dashboard.session.login import account_name, is_signed_in, login_providers
+from dashboard.session.accounts.login import account_name, is_signed_in, login_providers
 
 
 def let_in() -> bool:

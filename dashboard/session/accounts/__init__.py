@@ -1,0 +1,1 @@
+"""Accounts of visitors, where the server asks for a login."""
