@@ -30,8 +30,8 @@ class Choices:
     `query` the one shown on the Policy page ("" is the worst); `model` the run whose scores are looked at ("" are those
     of the data); `sweep` the runs that the charts of many models show; `rival` what the ranking is compared with,
     in the words of `spofr compare --with` ("" is the repair); `slice` the queries that every page is about, as
-    ``country:DE`` ("" are all). `delta` is an exposure, or a share (0.1 is 10 %) where
-    `unit` says so; a link that names a delta and no unit means an exposure.
+    ``country:DE`` ("" are all); `log` the visitor's log of impressions that the Data page shows. `delta` is an
+    exposure, or a share (0.1 is 10 %) where `unit` says so; a link that names a delta and no unit means an exposure.
     """
 
     data: str = OPENING_SAMPLE
@@ -47,6 +47,7 @@ class Choices:
     sweep: str = ""
     rival: str = ""
     slice: str = ""
+    log: str = ""
 
     @property
     def position_bias(self) -> PositionBias:
@@ -103,6 +104,8 @@ def _sensible(name: str, value: Any) -> bool:
         return value in get_args(Unit)
     if name == "rival":
         return _is_rival(value)
+    if name == "log":
+        return re.fullmatch(r"[0-9a-f]{16}", value) is not None
     if name in ("model", "sweep"):
         return re.fullmatch(r"[0-9a-f]+(\.[0-9a-f]+)*", value) is not None
     low, high = limits.get(name, (None, None))

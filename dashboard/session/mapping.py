@@ -42,6 +42,10 @@ class Mapping(StrictModel):
         Columns about the query, such as its country, that it can be sliced by.
     time : str
         Column of the time of the query.
+    is_log : bool
+        Whether it is a log of impressions: a row per item that was shown, its position in `ranked_by`.
+    impression : str
+        Column of the impressions or sessions of a log.
     """
 
     query: str = ""
@@ -61,13 +65,15 @@ class Mapping(StrictModel):
     insist: bool = False
     slices: tuple[str, ...] = ()
     time: str = ""
+    is_log: bool = False
+    impression: str = ""
 
     @property
     def key(self) -> str:
         """The same reading, the same short name."""
         said = self.to_dict()
-        for name in ("slices", "time"):
-            # Links and files of before there were slices go by the name without them.
+        for name in ("slices", "time", "is_log", "impression"):
+            # Links and files of before there were slices and logs go by the name without them.
             if not said[name]:
                 del said[name]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:6]
@@ -81,6 +87,9 @@ class Mapping(StrictModel):
         """Required fields of the page that are empty, under the names that they have there."""
         group = {"column": "Group", "quantiles": "Number to cut", "crossing": "Columns to cross"}[self.way]
         required = {"Query": self.query or "query" in known, "Ranked by": self.ranked_by, group: self.group}
+        if self.is_log:
+            required = {"Query": self.query, "Impression or session": self.impression}
+            required |= {"Position": self.ranked_by, group: self.group}
         return [label for label, filled in required.items() if not filled]
 
     def options(self) -> dict[str, Any]:
@@ -108,3 +117,10 @@ class Mapping(StrictModel):
         if self.time:
             given["time"] = self.time
         return given | {"guess": False}
+
+    def log_options(self) -> dict[str, Any]:
+        """The keyword arguments of `read_shown`."""
+        given = self.options()
+        for name in ("guess", "insist", "slices", "relevance", "score", "rank"):
+            given.pop(name, None)
+        return {**given, "impression": self.impression, "position": self.ranked_by}

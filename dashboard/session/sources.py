@@ -198,6 +198,8 @@ def drop_upload(content: str) -> None:
     if kept is not None and kept.content == content:
         del st.session_state[_KEPT]
         st.session_state.pop("learnable", None)
+    if choices().log == content:
+        choose(log="")
     if choices().data.startswith(f"{UPLOAD}-{content}"):
         choose(data=OPENING_SAMPLE)
 

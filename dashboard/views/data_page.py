@@ -12,6 +12,7 @@ from dashboard.session.choices import choices, choose, follow
 from dashboard.session.sources import UPLOAD, Loaded, loaded, loaded_data, sample_names
 from dashboard.session.stored_uploads import learnable, sweep_uploads
 from dashboard.session.uploads import own_uploads
+from dashboard.views.sections.shown_section import shown_section
 from dashboard.widgets.elements import cards, chart, explain_errors, show_table
 from dashboard.widgets.own_files import own_files
 from dashboard.widgets.project_panel import project_panel
@@ -34,6 +35,7 @@ def page() -> None:
     unread = next((upload for upload in store.uploads() if upload.draft is not None), None)
     if unread is not None:
         wizard(store, unread)
+    shown_section(store)
     left, right = st.columns(2, gap="large")
     with left:
         _samples()

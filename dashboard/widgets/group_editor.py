@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.session.mapping import Mapping
 from dashboard.session.upload_store import Upload, UploadStore
-from dashboard.session.uploads import check_complete, read_upload
+from dashboard.session.uploads import LIMITS, check_complete, read_upload
 from spofr_core.errors import SpofrError
 from spofr_core.reporting import counted
+from spofr_core.serving import read_shown
 
 _LONGEST = 200
 
@@ -59,8 +62,13 @@ def _sizes(store: UploadStore, upload: Upload, mapping: Mapping, known: tuple[st
     if st.session_state.get("wizard-groups-key") != key:
         check_complete(plain, known)
         with st.spinner("Counting the items of each group"):
-            data = read_upload(store.path(upload), plain, title=upload.name).data
-        st.session_state["wizard-groups"] = dict(data.group_sizes)
+            st.session_state["wizard-groups"] = _counted(store.path(upload), plain, upload.name)
         st.session_state["wizard-groups-key"] = key
     sizes: dict[str, int] = st.session_state["wizard-groups"]
     return sizes
+
+
+def _counted(path: Path, mapping: Mapping, title: str) -> dict[str, int]:
+    if mapping.is_log:
+        return read_shown(path, limits=LIMITS, **mapping.log_options()).group_sizes
+    return dict(read_upload(path, mapping, title=title).data.group_sizes)

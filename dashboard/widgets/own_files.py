@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
+from dashboard.session.choices import choices, choose
 from dashboard.session.mapping import Mapping
 from dashboard.session.projects.project import is_project, read_project
 from dashboard.session.sources import drop_upload, keep_upload, loaded_data
@@ -16,7 +17,8 @@ from dashboard.session.stored_uploads import forget_upload
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import LIMITS, open_upload
 from dashboard.widgets.project_panel import ask_for_file, open_project, wanted_project
-from dashboard.widgets.upload_wizard import clear_wizard, encoding_box, refused, start_wizard
+from dashboard.widgets.upload_wizard import clear_wizard, refused, start_wizard
+from dashboard.widgets.uploading.column_boxes import encoding_box
 from spofr_core.data import format_labels, preview_table, sample_path, usual_suffixes
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import home, upload_days
@@ -31,8 +33,8 @@ def own_files(store: UploadStore) -> None:
     st.header("Your own", anchor=False)
     taken = st.session_state.get(_TAKEN, 0)
     file = st.file_uploader(
-        "A table with a row per shown item: query, item, score or rank, group, and relevance if you have it; or a "
-        "project that was saved here",
+        "A table with a row per item: query, item, score or rank, group, and relevance if you have it; a log of "
+        "impressions; or a project that was saved here",
         type=[*usual_suffixes(), ".json"],
         key=f"data-upload-{taken}",  # another key empties it: the file is on the disk then, and needs no memory
         help=f"{format_labels()}, also gzipped.",
@@ -90,10 +92,10 @@ def _listed(store: UploadStore) -> None:
     if not uploads and not damaged:
         return
     st.header("Your files", anchor=False)
-    here = loaded_data().content
+    here = (loaded_data().content, choices().log)
     for upload in uploads:
         with st.container(border=True, key=f"file-{upload.content}"):
-            _entry(store, upload, on_screen=upload.content == here)
+            _entry(store, upload, on_screen=upload.content in here)
     for content in damaged:
         with st.container(border=True, key=f"file-{content}"):
             st.markdown("**A file that is damaged on this machine**: it cannot be opened. Upload it again.")
@@ -102,7 +104,8 @@ def _listed(store: UploadStore) -> None:
 
 def _entry(store: UploadStore, upload: Upload, *, on_screen: bool) -> None:
     state = "on the screen" if on_screen else "" if upload.mapping else "not read yet"
-    about = [format_size(upload.size), f"kept until {_day(upload.expires)}", *([state] if state else [])]
+    kind = ["a log of impressions"] if upload.mapping is not None and upload.mapping.is_log else []
+    about = [*kind, format_size(upload.size), f"kept until {_day(upload.expires)}", *([state] if state else [])]
     st.markdown(f"**{markdown(upload.name, 80)}**: {', '.join(about)}")
     with st.container(horizontal=True):
         key = upload.content
@@ -119,6 +122,9 @@ def _entry(store: UploadStore, upload: Upload, *, on_screen: bool) -> None:
 
 
 def _open(store: UploadStore, upload: Upload) -> None:
+    if upload.mapping is not None and upload.mapping.is_log:
+        choose(log=upload.content)
+        st.rerun()
     try:
         with st.spinner(f"Reading {markdown(upload.name)}"):
             found = open_upload(store, upload)

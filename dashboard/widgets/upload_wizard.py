@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,27 @@ import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.navigation import page_named
-from dashboard.session.mapping import GroupWay, Mapping
+from dashboard.session.findings.shown_values import accept_log
+from dashboard.session.mapping import Mapping
 from dashboard.session.sources import keep_upload, loaded
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import LIMITS, accept_upload, check_complete
 from dashboard.widgets.elements import show_table
 from dashboard.widgets.group_editor import group_editor
 from dashboard.widgets.slicing.about_queries import about_queries
+from dashboard.widgets.uploading.column_boxes import (
+    column_box,
+    column_texts,
+    encoding_box,
+    group_boxes,
+    missing_box,
+    seed,
+)
+from dashboard.widgets.uploading.log_boxes import is_log_box, log_mapping
 from spofr_core.data import TablePreview, preview_table
 from spofr_core.errors import DataError, SpofrError
 from spofr_core.reporting import listed
 
-WAYS: dict[GroupWay, str] = {"column": "A column", "quantiles": "Quantiles of a number", "crossing": "Columns crossed"}
-MISSING = {
-    "error": "Refuse the file and say where",
-    "own_group": "Make them a group of their own",
-    "exclude": "Leave them out, counted",
-}
-NONE = "(none)"
-ENCODINGS = {"": "Find out", "latin-1": "Latin-1", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
 HEADER = {True: "Yes, column names", False: "No, it is data"}
 _QUESTION = "wizard-question"
 _CODE = re.compile(r"\d+(\.0)?|[A-Za-z]|true|false", re.IGNORECASE)
@@ -56,10 +57,11 @@ def wizard(store: UploadStore, upload: Upload) -> None:
         st.caption("The first five rows:")
         show_table(preview.head.head(5), "First five rows of the file")
         _header(store, upload, preview, draft)
-        mapping = _mapping(store, upload, preview, draft)
+        mapping = _mapping(store, upload, preview, is_log_box(preview, draft))
         upload = store.change(upload, draft=mapping)
+        label = "Audit what was shown" if mapping.is_log else "Audit this data"
         with st.container(horizontal=True):
-            pressed = st.button("Audit this data", type="primary", icon=":material/balance:")
+            pressed = st.button(label, type="primary", icon=":material/balance:")
             _leave(store, upload)
         if pressed or st.session_state.pop("wizard-go", False):
             _accept(store, upload, mapping, preview)
@@ -106,18 +108,6 @@ def refused(error: SpofrError) -> None:
     st.caption(f"Nothing was changed: {markdown(loaded().title)} is still the data on the screen.")
 
 
-def encoding_box(key: str, value: str, change: Callable[[str], None] | None = None) -> None:
-    """Which encoding the text has; `change` is called with another one."""
-    _seed(key, value if value in ENCODINGS else "")
-    st.selectbox(
-        "Encoding of the text",
-        list(ENCODINGS),
-        format_func=ENCODINGS.__getitem__,
-        key=key,
-        on_change=None if change is None else lambda: change(st.session_state[key]),
-    )
-
-
 def _preview(path: Path, content: str, draft: Mapping) -> TablePreview:
     """Remembered in this session: every touch of a select box runs the page again."""
     key = (content, draft.encoding, draft.header)
@@ -144,7 +134,7 @@ def _header(store: UploadStore, upload: Upload, preview: TablePreview, draft: Ma
         return
     if preview.header_doubt:
         st.warning(markdown(preview.header_doubt, 1000), icon=":material/help:")
-    _seed("map-header", draft.header)
+    seed("map-header", draft.header)
     st.segmented_control(
         "Does the first row hold column names? (required)",
         list(HEADER),
@@ -158,28 +148,30 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
     names = [str(name) for name in preview.head.columns]
     numbers = [name for name in names if preview.kinds.get(name) in ("number", "flag")]
     known = preview.known
-    shown = _column_texts(preview)
+    shown = column_texts(preview)
+    if draft.is_log:
+        mapping = log_mapping(preview, draft)
+        encoding_box("map-encoding", draft.encoding, lambda encoding: _begin_again(store, upload, encoding=encoding))
+        _remark_codes(preview, mapping)
+        return group_editor(store, upload, mapping, tuple(known))
     first, second, third, fourth = st.columns(4)
     with first:
-        query = _column("Query", names, draft.query, shown, required=True, known="query" in known)
+        query = column_box("Query", names, draft.query, shown, required=True, known="query" in known)
     with second:
-        item = _column("Item", names, draft.item, shown, known="item" in known)
+        item = column_box("Item", names, draft.item, shown, known="item" in known)
     with third:
         ranking = [name for name in numbers if name not in known.values()]
-        _seed("map-is-rank", draft.is_rank)
-        ranked_by = _column(
+        seed("map-is-rank", draft.is_rank)
+        ranked_by = column_box(
             "Ranked by", ranking, draft.ranked_by, shown, required=True, change=lambda: _follow(preview)
         )
         is_rank = st.toggle("1 is the top (a rank)", key="map-is-rank")
     with fourth:
-        relevance = _column("Relevance", numbers, draft.relevance, shown, known="relevance" in known)
-    way, group, quantiles = _groups(names, numbers, draft, shown)
+        relevance = column_box("Relevance", numbers, draft.relevance, shown, known="relevance" in known)
+    way, group, quantiles = group_boxes(names, numbers, draft, shown)
     left, right = st.columns(2)
     with left:
-        _seed("map-missing", draft.missing)
-        missing = st.selectbox(
-            "Items without a group", list(MISSING), format_func=MISSING.__getitem__, key="map-missing"
-        )
+        missing = missing_box(draft)
     with right:
         encoding_box("map-encoding", draft.encoding, lambda encoding: _begin_again(store, upload, encoding=encoding))
     chosen = {"query": query, "item": item, "ranked_by": ranked_by, "is_rank": is_rank, "relevance": relevance}
@@ -199,73 +191,6 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
 def _follow(preview: TablePreview) -> None:
     """Another column is a rank if it looks like one."""
     st.session_state["map-is-rank"] = st.session_state["map-Ranked by"] in preview.rank_like
-
-
-def _column_texts(preview: TablePreview) -> dict[str, str]:
-    """What the options say: columns without a name are told apart by their first values."""
-    if preview.header and not preview.header_doubt:
-        return {}
-    return {
-        str(name): f"{name}: {', '.join(str(value) for value in preview.head[name].drop_duplicates().head(3))}"
-        for name in preview.head.columns
-    }
-
-
-def _column(
-    label: str,
-    names: list[str],
-    value: str,
-    shown: dict[str, str],
-    *,
-    required: bool = False,
-    known: bool = False,
-    change: Callable[[], None] | None = None,
-) -> str:
-    """The column that is chosen; empty for none, and for one that the format knows by itself and only shows."""
-    options = names if required and value in names else [NONE, *names]
-    _seed(f"map-{label}", value if value in names else NONE, options)
-    chosen = st.selectbox(
-        f"{label} (required)" if required else label,
-        options,
-        format_func=lambda name: shown.get(name, name),
-        disabled=known,
-        key=f"map-{label}",
-        filter_mode="contains",
-        on_change=change,
-    )
-    return "" if known or chosen == NONE else chosen
-
-
-def _groups(
-    names: list[str], numbers: list[str], draft: Mapping, shown: dict[str, str]
-) -> tuple[GroupWay, tuple[str, ...], int]:
-    """Where the groups come from."""
-    left, right = st.columns([1, 2])
-    with left:
-        _seed("map-way", draft.way)
-        way: GroupWay = st.radio("Groups come from", list(WAYS), format_func=WAYS.__getitem__, key="map-way")
-    quantiles = draft.quantiles
-    first = draft.group[0] if draft.group else ""
-    with right:
-        if way == "crossing":
-            _seed("map-crossed", [name for name in draft.group if name in names])
-            crossed = st.multiselect(
-                "Columns to cross (required)", names, format_func=lambda name: shown.get(name, name), key="map-crossed"
-            )
-            return way, tuple(crossed), quantiles
-        if way == "quantiles":
-            column = _column("Number to cut", numbers, first if draft.way == way else "", shown, required=True)
-            _seed("map-quantiles", quantiles)
-            quantiles = st.slider("How many groups", 2, 10, key="map-quantiles")
-        else:
-            column = _column("Group", names, first, shown, required=True)
-    return way, (column,) if column else (), quantiles
-
-
-def _seed(key: str, value: Any, options: list[str] | None = None) -> None:
-    """Give a widget its first value; from then on it has its own, unless that is none of its options."""
-    if key not in st.session_state or (options is not None and st.session_state[key] not in options):
-        st.session_state[key] = value
 
 
 def _remark_twice(mapping: Mapping) -> None:
@@ -296,7 +221,7 @@ def _unused(numbers: list[str], mapping: Mapping, known: dict[str, str]) -> Mapp
     if not offered:
         return mapping
     with st.expander("What a scorer may learn from (for training only)", key="map-features-open"):
-        _seed("map-unused", [name for name in mapping.unused if name in offered])
+        seed("map-unused", [name for name in mapping.unused if name in offered])
         st.session_state["map-unused"] = [name for name in st.session_state["map-unused"] if name in offered]
         unused = st.multiselect(
             "Columns to leave out",
@@ -325,6 +250,10 @@ def _accept(store: UploadStore, upload: Upload, mapping: Mapping, preview: Table
             raise DataError(f"Please say what is in {listed(lacking)}: without that there is no audit.")
         check_complete(mapping, tuple(preview.known))
         with st.spinner(f"Reading {markdown(upload.name)}"):
+            if mapping.is_log:
+                accept_log(store, upload, mapping)
+                clear_wizard()
+                st.rerun()
             found = accept_upload(store, upload, mapping)
     except DataError as error:
         if error.question == "rank":

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spofr_core.lazy import lazy_names
-from spofr_core.serving.counters import Counters, MemoryCounters, Served
-from spofr_core.serving.reranker import Ranked, Reranker
 
 if TYPE_CHECKING:
     from spofr_core.serving.counter_store import CounterStore
+    from spofr_core.serving.counters import Counters, MemoryCounters, Served
+    from spofr_core.serving.reranker import Ranked, Reranker
     from spofr_core.serving.service import make_app
     from spofr_core.serving.service_settings import ServiceSettings
     from spofr_core.serving.shown.counter_check import CounterCheck, check_counters
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "counter_store": ("CounterStore",),
+    "counters": ("Counters", "MemoryCounters", "Served"),
+    "reranker": ("Ranked", "Reranker"),
     "service": ("make_app",),
     "service_settings": ("ServiceSettings",),
     "shown.counter_check": ("CounterCheck", "check_counters"),
@@ -66,4 +68,4 @@ __all__ = [
 ]
 
 
-__getattr__ = lazy_names(__name__, _HOME)  # a reranker does not wait for FastAPI
+__getattr__ = lazy_names(__name__, _HOME)  # a reranker does not wait for FastAPI, nor an audit for compiled code

@@ -100,6 +100,12 @@ class ShownLog:
     def __len__(self) -> int:
         return len(self.queries)
 
+    @property
+    def group_sizes(self) -> dict[str, int]:
+        """How often an item of each group was shown."""
+        sizes = np.bincount(self.groups, minlength=len(self.group_names)).tolist()
+        return dict(zip(self.group_names, sizes, strict=True))
+
 
 def read_shown(
     source: AnySource,

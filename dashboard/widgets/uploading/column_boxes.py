@@ -1,0 +1,105 @@
+"""Select boxes for the columns of a file: which one is what, where the groups come from, how its text is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from dashboard.session.mapping import GroupWay, Mapping
+from spofr_core.data import TablePreview
+
+WAYS: dict[GroupWay, str] = {"column": "A column", "quantiles": "Quantiles of a number", "crossing": "Columns crossed"}
+MISSING = {
+    "error": "Refuse the file and say where",
+    "own_group": "Make them a group of their own",
+    "exclude": "Leave them out, counted",
+}
+NONE = "(none)"
+ENCODINGS = {"": "Find out", "latin-1": "Latin-1", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
+
+
+def column_box(
+    label: str,
+    names: list[str],
+    value: str,
+    shown: dict[str, str],
+    *,
+    required: bool = False,
+    known: bool = False,
+    change: Callable[[], None] | None = None,
+) -> str:
+    """The column that is chosen; empty for none, and for one that the format knows by itself and only shows."""
+    options = names if required and value in names else [NONE, *names]
+    seed(f"map-{label}", value if value in names else NONE, options)
+    chosen = st.selectbox(
+        f"{label} (required)" if required else label,
+        options,
+        format_func=lambda name: shown.get(name, name),
+        disabled=known,
+        key=f"map-{label}",
+        filter_mode="contains",
+        on_change=change,
+    )
+    return "" if known or chosen == NONE else chosen
+
+
+def group_boxes(
+    names: list[str], numbers: list[str], draft: Mapping, shown: dict[str, str]
+) -> tuple[GroupWay, tuple[str, ...], int]:
+    """Where the groups come from."""
+    left, right = st.columns([1, 2])
+    with left:
+        seed("map-way", draft.way)
+        way: GroupWay = st.radio("Groups come from", list(WAYS), format_func=WAYS.__getitem__, key="map-way")
+    quantiles = draft.quantiles
+    first = draft.group[0] if draft.group else ""
+    with right:
+        if way == "crossing":
+            seed("map-crossed", [name for name in draft.group if name in names])
+            crossed = st.multiselect(
+                "Columns to cross (required)", names, format_func=lambda name: shown.get(name, name), key="map-crossed"
+            )
+            return way, tuple(crossed), quantiles
+        if way == "quantiles":
+            column = column_box("Number to cut", numbers, first if draft.way == way else "", shown, required=True)
+            seed("map-quantiles", quantiles)
+            quantiles = st.slider("How many groups", 2, 10, key="map-quantiles")
+        else:
+            column = column_box("Group", names, first, shown, required=True)
+    return way, (column,) if column else (), quantiles
+
+
+def missing_box(draft: Mapping) -> Any:
+    """What becomes of items without a group."""
+    seed("map-missing", draft.missing)
+    return st.selectbox("Items without a group", list(MISSING), format_func=MISSING.__getitem__, key="map-missing")
+
+
+def encoding_box(key: str, value: str, change: Callable[[str], None] | None = None) -> None:
+    """Which encoding the text has; `change` is called with another one."""
+    seed(key, value if value in ENCODINGS else "")
+    st.selectbox(
+        "Encoding of the text",
+        list(ENCODINGS),
+        format_func=ENCODINGS.__getitem__,
+        key=key,
+        on_change=None if change is None else lambda: change(st.session_state[key]),
+    )
+
+
+def column_texts(preview: TablePreview) -> dict[str, str]:
+    """What the options say: columns without a name are told apart by their first values."""
+    if preview.header and not preview.header_doubt:
+        return {}
+    return {
+        str(name): f"{name}: {', '.join(str(value) for value in preview.head[name].drop_duplicates().head(3))}"
+        for name in preview.head.columns
+    }
+
+
+def seed(key: str, value: Any, options: list[str] | None = None) -> None:
+    """Give a widget its first value; from then on it has its own, unless that is none of its options."""
+    if key not in st.session_state or (options is not None and st.session_state[key] not in options):
+        st.session_state[key] = value
