@@ -10,11 +10,14 @@ from spofr_core.reporting import palette
 
 
 def served_violations(frame: pd.DataFrame, delta: float, unit: Unit = "absolute") -> Drawing:
-    """Largest violation of what was shown against impressions (`served_frame`), with delta and the bound as lines."""
+    """Largest violation of what was shown against impressions (`served_frame`), with delta and the bound as lines.
+
+    Draws are a band: nine of ten series of them lie in it.
+    """
     at = frame["impressions"].to_numpy()
     top = 1.06 * float(max(frame["to"].max(), frame["schedule"].max(), delta, 1e-9))
     line: Trace = {"type": "scatter", "mode": "lines", "x": at}
-    edge: Trace = {**line, "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    edge: Trace = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
     digits = ".1%" if unit == "share" else ".3~g"
 
     def curve(name: str, column: str, **look: object) -> Trace:
@@ -22,11 +25,16 @@ def served_violations(frame: pd.DataFrame, delta: float, unit: Unit = "absolute"
         return {**line, "name": name, "y": frame[column].to_numpy(), "line": look, "hovertemplate": said}
 
     traces: list[Trace] = [
-        {**edge, "y": frame["to"].to_numpy()},
-        {**edge, "y": frame["draws from"].to_numpy(), "fill": "tonexty", "fillcolor": palette.BAND},
-        curve("draws", "draws", width=2, color=palette.WARNING, dash="dot"),
+        {**edge, "y": frame["to"].to_numpy(), "showlegend": False},
+        {
+            **edge,
+            "name": "dice, 9 of 10",
+            "y": frame["draws from"].to_numpy(),
+            "fill": "tonexty",
+            "fillcolor": palette.see_through(palette.WARNING, 0.2),
+        },
         curve("schedule", "schedule", width=2.5, color=palette.ACCENT),
-        curve("bound", "bound", width=1.5, color=palette.EXPECTED),
+        curve("its bound", "bound", width=2, color=palette.EXPECTED, dash="dot"),
         {
             **line,
             "name": "delta",

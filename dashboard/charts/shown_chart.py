@@ -15,7 +15,7 @@ MOST_MARKS = 2_000
 _KINDS = (
     ("holds delta", palette.ACCENT, "circle"),
     ("within delta and the bound", palette.CAUTION, "diamond"),
-    ("exceeds both", palette.WARNING, "x"),
+    ("exceeds it", palette.WARNING, "x"),
 )
 
 

@@ -295,9 +295,11 @@ def _served(policy: Policy, fairness: Fairness, delta: float) -> None:
         "schedule, by independent draws, and the bound that the schedule never exceeds.",
         headed=False,
         table=lambda: frame,
-        note="A schedule serves each ranking as often as its probability says, to less than one. After "
-        f"{int(early['impressions'])} impressions it is off by {off}, and by {promised} at most; draws are off by up "
-        f"to {beside} in 95 of 100 cases (the band holds 90 of 100).",
+        note="Dice keep to the lottery in the long run only; a schedule shows each ranking as often as its "
+        "probability says, to less than one impression, at any time. After "
+        f"{int(early['impressions'])} impressions it is off by {off}, and by its bound of {promised} at most; one in "
+        f"twenty series of dice is off by more than {beside}. What the schedule adds to delta falls like 1 over the "
+        "impressions, what chance adds like 1 over their square root.",
     )
 
 

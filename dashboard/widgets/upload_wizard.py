@@ -66,7 +66,7 @@ def wizard(store: UploadStore, upload: Upload) -> None:
         if pressed or st.session_state.pop("wizard-go", False):
             _accept(store, upload, mapping, preview)
         _ask_about_rank(store, upload, mapping)
-        if preview.notes:
+        if preview.notes and not mapping.is_log:
             st.caption("Guessed: " + " ".join(markdown(note) for note in preview.notes))
 
 

@@ -36,15 +36,21 @@ def test_the_chart_draws_the_columns_of_its_table(unit):
     fairness = Fairness(delta=0.03, unit=unit)
     frame = served_frame(fair_policy(SCORES, GROUPS, fairness), fairness, 0.03)
     traces = {trace.name: trace for trace in served_violations(frame, 0.03, unit).checked().data}
-    for name in ("schedule", "bound", "draws"):
-        assert np.array_equal(traces[name].y, frame[name])
+    columns = {
+        "schedule": "schedule",
+        "its bound": "bound",
+        "dice, 9 of 10": "draws from",
+        None: "to",
+    }
+    for name, column in columns.items():
+        assert np.array_equal(traces[name].y, frame[column])
     assert list(traces["delta"].y) == [0.03, 0.03]
 
 
 def test_the_policy_page_shows_it_where_there_is_a_lottery():
     app = shown("policy", delta=0.02)
     names = [{trace.get("name") for trace in chart["data"]} for chart in charts(app)]
-    assert sum({"schedule", "draws", "bound", "delta"} <= found for found in names) == 1
-    assert any("A schedule serves each ranking" in caption.value for caption in app.caption)
+    assert sum({"schedule", "dice, 9 of 10", "its bound", "delta"} <= found for found in names) == 1
+    assert any("shows each ranking as often" in caption.value for caption in app.caption)
     free = shown("policy", delta=50.0)
     assert not any("schedule" in {trace.get("name") for trace in chart["data"]} for chart in charts(free))

@@ -48,7 +48,7 @@ def test_a_log_is_proposed_guessed_and_audited():
     values = {metric.label: metric.value for metric in app.metric}
     assert values["Impressions"] == str(direct.summary["impressions"])
     assert values["Hold delta"] == f"{queries['hold']} of {queries['judged']}"
-    drawn = [trace for figure in charts(app) for trace in figure["data"] if trace.get("name") == "exceeds both"]
+    drawn = [trace for figure in charts(app) for trace in figure["data"] if trace.get("name") == "exceeds it"]
     assert len(drawn[0]["customdata"]) == queries["judged"] - queries["hold"]
     assert not any("<b>" in text for text in drawn[0]["customdata"])
     assert app.session_state["choices"].data == "hiring"

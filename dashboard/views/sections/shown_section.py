@@ -122,10 +122,11 @@ def _groups(title: str, groups: dict[str, Any], result: ShownAudit) -> None:
 
 def _over_time(result: ShownAudit) -> None:
     st.subheader("Over time", anchor=False)
-    window = st.selectbox("Windows of", list(WINDOWS), format_func=WINDOWS.__getitem__, key="shown-window")
+    left, right = st.columns([2, 1])
+    window = right.selectbox("Windows of", list(WINDOWS), format_func=WINDOWS.__getitem__, key="shown-window")
     time = result.over_time(window).summary
     entries = {entry["measure"]: entry for entry in time["measures"]}
-    chosen = st.selectbox(
+    chosen = left.selectbox(
         "What is drawn",
         list(entries),
         format_func=lambda name: name_text(entries[name]["label"]).capitalize(),

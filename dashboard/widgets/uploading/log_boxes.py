@@ -50,7 +50,7 @@ def log_mapping(preview: TablePreview, draft: Mapping) -> Mapping:
                 "time": draft.time or next(iter(preview.time_like), ""),
             }
         )
-    first, second, third, fourth = st.columns(4)
+    first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     with first:
         query = column_box("Query", names, draft.query, shown, required=True)
     with second:
