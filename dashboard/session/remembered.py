@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from dashboard.session.choices import Choices
 from dashboard.session.sources import Loaded
 from spofr_core.data import RankingDataset
-from spofr_core.evaluation import AuditResult, Measurement, Repair, measure_exposure, repair
+from spofr_core.evaluation import (
+    AuditResult,
+    CalibrationGain,
+    Measurement,
+    Repair,
+    calibration_gain,
+    measure_exposure,
+    prices_at_face_value,
+    repair,
+)
 from spofr_core.fairness import NOTIONS, Fairness, group_merits
 
 if TYPE_CHECKING:
@@ -55,6 +65,26 @@ def audited(source: Loaded, fairness: Fairness) -> AuditResult:
 def repaired(data: RankingDataset, fairness: Fairness) -> Repair:
     """The best policies within delta for the present scores; a list that cannot hold delta gets its smallest one."""
     return _repaired(data, fairness, data.fingerprint, _key(fairness))
+
+
+def calibrated_gain(data: RankingDataset, fairness: Fairness) -> CalibrationGain:
+    """What the repair would gain from calibrated scores."""
+    return _gain(data, fairness, data.fingerprint, _key(fairness))
+
+
+def face_value_prices(data: RankingDataset, fairness: Fairness) -> pd.DataFrame:
+    """What the repair would cost if the scores meant other differences."""
+    return _prices(data, fairness, data.fingerprint, _key(fairness))
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner="Calibrating the scores")
+def _gain(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> CalibrationGain:
+    return calibration_gain(_data, _fairness, plain=repaired(_data, _fairness))
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner="Re-ranking every query")
+def _prices(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> pd.DataFrame:
+    return prices_at_face_value(_data, _fairness)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Measuring every list")

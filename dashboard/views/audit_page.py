@@ -17,6 +17,7 @@ from dashboard.session.choices import choices, choose
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
+from dashboard.views.sections.calibration_section import calibration_section
 from dashboard.views.sections.measures_section import measures_section
 from dashboard.views.sections.slices_section import audit_values, slices_section
 from dashboard.widgets.controls import controls
@@ -266,6 +267,7 @@ def _repair(source: Loaded, result: AuditResult) -> None:
         "The repair keeps the scores and shows, for each query, a lottery over a few rankings: the one with the "
         "highest expected utility among all that hold delta. It is solved exactly for every query."
     )
+    calibration_section(source, result)
 
 
 def _texts(rows: pd.DataFrame, column: str) -> list[str]:

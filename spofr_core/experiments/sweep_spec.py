@@ -17,7 +17,7 @@ from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import NOTIONS, PositionBias, Unit, format_delta, share_settings
 from spofr_core.files import read_yaml
-from spofr_core.learning import METHODS, method_named, with_scorer
+from spofr_core.learning import METHODS, SCORERS, method_named, with_scorer
 from spofr_core.learning.training_settings import renamed_settings, settings_in_names
 
 Groups = int | str | tuple[str, ...]
@@ -218,6 +218,10 @@ class SweepSpec(StrictModel):
         Settings of all methods, such as max_steps or learning_rate.
     method_settings : dict of method to dict
         Settings of one method on top of these.
+    scorers : tuple of str
+        What gives the scores, one after the other; empty: as the settings say. DELTR and FULTR take networks alone.
+    scorer_settings : dict of scorer to dict
+        Settings of all methods with one scorer, on top of `training`.
     """
 
     dataset: DatasetSpec
@@ -234,6 +238,8 @@ class SweepSpec(StrictModel):
     training: dict[str, Any] = Field(default_factory=dict)
     method_settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
     unit: Unit = "absolute"
+    scorers: tuple[str, ...] = Field(default=(), exclude_if=lambda scorers: not scorers)
+    scorer_settings: dict[str, dict[str, Any]] = Field(default_factory=dict, exclude_if=lambda settings: not settings)
 
     @model_validator(mode="before")
     @classmethod
@@ -262,6 +268,9 @@ class SweepSpec(StrictModel):
         for notion in self.notions:
             if notion not in NOTIONS:
                 raise ValueError(f"'notions' holds {notion!r}; each must be one of {list(NOTIONS)}.")
+        for scorer in (*self.scorers, *self.scorer_settings):
+            if scorer not in SCORERS:
+                raise ValueError(f"a scorer must be one of {list(SCORERS)}, got {scorer!r}.")
         for method in (*self.methods, *self.method_settings):
             if method not in METHODS:
                 raise ValueError(f"a method must be one of {list(METHODS)}, got {method!r}.")
@@ -309,9 +318,9 @@ class SweepSpec(StrictModel):
         ConfigError
             When a method does not know one of its settings.
         """
-        settings = {method: self._settings(method) for method in self.methods}
+        settings = {method: self._settings_by_scorer(method) for method in self.methods}
         cells = len(self.seeds) * len(self.groups) * len(self.clicks) * len(self.notions)
-        count = cells * sum(len(list(self._steered(method))) for method in self.methods)
+        count = cells * sum(len(list(self._steered(method))) * len(settings[method]) for method in self.methods)
         if count > MOST_RUNS:
             raise ConfigError(
                 f"The sweep has {count:,} runs, more than the limit of {MOST_RUNS:,}: give fewer seeds, deltas or "
@@ -320,7 +329,7 @@ class SweepSpec(StrictModel):
         found: dict[str, RunConfig] = {}
         for seed, groups, clicks in product(self.seeds, self.groups, self.clicks):
             for notion, method in product(self.notions, self.methods):
-                for delta, penalty in self._steered(method):
+                for (delta, penalty), chosen in product(self._steered(method), settings[method]):
                     config = RunConfig(
                         dataset=self.dataset,
                         method=method,
@@ -333,7 +342,7 @@ class SweepSpec(StrictModel):
                         click_noise=self.click_noise,
                         seed=seed,
                         data_seed=seed if self.data_seed < 0 else self.data_seed,
-                        settings=settings[method],
+                        settings=chosen,
                         unit=self.unit,
                     )
                     found.setdefault(config.run, config)
@@ -348,9 +357,17 @@ class SweepSpec(StrictModel):
         else:
             yield None, None
 
-    def _settings(self, method: str) -> dict[str, Any]:
+    def _settings_by_scorer(self, method: str) -> list[dict[str, Any]]:
+        """The settings of a method, once for each scorer that it takes."""
+        if not self.scorers or not METHODS[method].learns:
+            return [self._settings(method)]
+        kept = [name for name in self.scorers if name == "network" or METHODS[method].scorers in ("any", name)]
+        return [self._settings(method, name) for name in kept or self.scorers]
+
+    def _settings(self, method: str, scorer: str | None = None) -> dict[str, Any]:
         """All settings written out, so that a run says what it did even when a default changes."""
-        given = {**self.training, **self.method_settings.get(method, {})}
+        of_scorer = {} if scorer is None else {"scorer": scorer, **self.scorer_settings.get(scorer, {})}
+        given = {**self.training, **of_scorer, **self.method_settings.get(method, {})}
         for name, grid in (("seed", "seeds"), ("penalty", "penalties")):
             if name in given:
                 raise ConfigError(f"{name!r} is a grid of the sweep, not a setting: put it into {grid!r}.")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard.session.sources import load_bundled
 from dashboard.views.audit_page import WORST_OFFERED, group_table, worst_table
-from spofr_core.data import read_dataset
-from spofr_core.evaluation import audit
+from spofr_core.data import load_hiring, read_dataset
+from spofr_core.evaluation import audit, calibration_gain, prices_at_face_value, reliability
 from spofr_core.fairness import Fairness
-from spofr_core.reporting import delta_text, direction_text, number, verdict, verdict_details
+from spofr_core.reporting import delta_text, direction_text, number, percent, verdict, verdict_details
 from tests.dashboard.apps import charts, plain, rerun, shown, titles
 from tests.evaluation.lists import dataset
 
@@ -25,6 +26,42 @@ def test_the_headline_and_what_stands_beneath_it_are_those_of_the_core():
     assert titles(app) == [verdict(summary)]
     beneath = plain(app.markdown[0].value).split("  \n")
     assert beneath == verdict_details(summary)
+
+
+def test_what_the_scores_are_worth_is_told_when_it_is_asked():
+    assert "What the scores are worth" in [expander.label for expander in shown("audit").expander]
+    app = shown("audit", state={"calibration-open": True})
+    assert app.error == []
+    data = load_bundled("hiring", "gender").data
+    gain = calibration_gain(data, Fairness(delta=0.1, unit="share"))
+    assert any(plain(each.value) == gain.sentence for each in app.markdown)
+    drawn = next(one for one in charts(app) if one["layout"]["yaxis"]["title"]["text"] == "mean relevance")
+    table = reliability(data)
+    assert next(t for t in drawn["data"] if t["mode"] == "markers")["y"] == pytest.approx(list(table["relevance"]))
+    assert next(t for t in drawn["data"] if t["mode"] == "lines")["y"] == pytest.approx(list(table["estimate"]))
+
+
+def test_without_relevance_the_price_is_shown_for_other_meanings_of_the_scores():
+    def page() -> None:
+        from dashboard.session.sources import UPLOAD, Loaded
+        from dashboard.views.sections.calibration_section import calibration_section
+        from spofr_core.data import load_hiring
+        from spofr_core.evaluation import audit
+        from spofr_core.fairness import Fairness
+
+        data = load_hiring()[:40].replace(relevance=None)
+        calibration_section(Loaded(UPLOAD, "mine", data, ""), audit(data, Fairness(delta=0.1, unit="share")))
+
+    app = AppTest.from_function(page, default_timeout=120)
+    app.session_state["calibration-open"] = True
+    app.run()
+    assert not app.exception
+    prices = prices_at_face_value(load_hiring()[:40].replace(relevance=None), Fairness(delta=0.1, unit="share"))
+    said = plain(app.markdown[0].value)
+    assert said.startswith("The repair takes the scores at face value")
+    assert said.endswith(f"instead of {percent(prices['price'][0])}.")
+    (drawn,) = charts(app)
+    assert drawn["data"][0]["text"] == [percent(price) for price in prices["price"][::-1]]
 
 
 def test_the_first_chart_is_exposure_by_group_with_its_intervals():

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from spofr_core.cli.application import app
@@ -57,6 +58,29 @@ def test_a_sweep_of_both_scorers_keeps_them_apart(tmp_path):
     curves = tradeoff(frame)
     assert curves.groupby("method").size().to_dict() == {"pto": 2, "pto:trees": 2}
     assert in_order(frame["method"]) == ["pto", "pto:trees", "unfair", "unfair:trees", "uniform"]
+
+
+def test_one_sweep_goes_over_scorers():
+    spec = SweepSpec.from_dict(
+        {
+            "dataset": {"sample": "adult"},
+            "methods": ["pto", "fultr", "uniform"],
+            "deltas": [0.1],
+            "penalties": [1],
+            "scorers": ["network", "trees"],
+            "scorer_settings": {"trees": {"leaves": 6}, "network": {"learning_rate": 0.01}},
+        }
+    )
+    runs = {with_scorer(run.method, run.settings): run.settings for run in spec.runs()}
+    assert set(runs) == {"pto", "pto:trees", "fultr", "uniform"}
+    assert (runs["pto:trees"]["leaves"], runs["pto:trees"]["learning_rate"]) == (6, 0.05)
+    assert runs["pto"]["learning_rate"] == runs["fultr"]["learning_rate"] == 0.01
+    assert "scorers" not in SweepSpec.from_dict({"dataset": {"sample": "adult"}}).to_dict()
+    with pytest.raises(ConfigError, match=r"a scorer must be one of .* got 'forest'"):
+        SweepSpec.from_dict({"dataset": {"sample": "adult"}, "scorers": ["forest"]})
+    alone = SweepSpec.from_dict({"dataset": {"sample": "adult"}, "methods": ["deltr"], "scorers": ["trees"]})
+    with pytest.raises(ConfigError, match="DELTR and FULTR learn with a network"):
+        alone.runs()
 
 
 def test_a_method_with_trees_has_a_title_and_a_look_of_its_own():

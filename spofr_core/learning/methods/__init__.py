@@ -37,6 +37,8 @@ class Method:
         The class that learns.
     learns : bool
         Whether there is a scorer behind it.
+    scorers : "any" or "network"
+        Which scorers it learns with.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Method:
     guaranteed: bool = False
     role: Literal["rival", "baseline"] = "rival"
     learns: bool = True
+    scorers: Literal["any", "network"] = "any"
 
     @property
     def promise(self) -> str:

@@ -134,6 +134,7 @@ METHODS.register(
         colour="#8a5bb5",
         shape="diamond",
         steered_by="penalty",
+        scorers="network",
         estimator=DELTR,
     )
 )

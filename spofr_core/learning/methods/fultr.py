@@ -257,6 +257,7 @@ METHODS.register(
         colour="#2f8f5b",
         shape="triangle-up",
         steered_by="penalty",
+        scorers="network",
         estimator=FULTR,
     )
 )

@@ -1,0 +1,67 @@
+"""What the score says, and what happened: the reliability of scores, and the price of a repair if they meant more."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from dashboard.charts.drawing import Drawing, Trace, bars, figure, numbered, room
+from spofr_core.reporting import palette, percent
+
+
+def reliability_chart(table: pd.DataFrame) -> Drawing:
+    """Mean relevance against the mean score of items with about the same score, with 95 % intervals; dashed, what the
+    calibration makes of the scores."""
+    told = [
+        f"score {low:.3g} to {high:.3g}<br>mean relevance {mean:.3g}<br>{items:,} items"
+        for low, high, mean, items in zip(
+            table["score_from"], table["score_to"], table["relevance"], table["items"], strict=True
+        )
+    ]
+    marks: Trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "mean relevance",
+        "x": table["score"].tolist(),
+        "y": table["relevance"].tolist(),
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": (table["upper"] - table["relevance"]).tolist(),
+            "arrayminus": (table["relevance"] - table["lower"]).tolist(),
+            "thickness": 1.5,
+            "width": 0,
+        },
+        "marker": {"size": 9, "color": palette.ACCENT},
+        "hovertext": told,
+        "hoverinfo": "text",
+    }
+    line: Trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "calibrated score",
+        "x": table["score"].tolist(),
+        "y": table["estimate"].tolist(),
+        "line": {"width": 2, "dash": "dash", "color": palette.NEUTRAL},
+        "hoverinfo": "skip",
+    }
+    return figure(
+        [line, marks],
+        height=300,
+        top=30,
+        legend=True,
+        x={"title": "score", "nticks": 6, "tickangle": 0},
+        y=numbered(title="mean relevance", rangemode="tozero", nticks=5, showgrid=True),
+    )
+
+
+def price_chart(table: pd.DataFrame) -> Drawing:
+    """A bar for each transformation of the scores: which share of what sorting is worth the repair gives up."""
+    labels = list(table["transformation"])[::-1]
+    prices = table["price"].to_numpy()[::-1]
+    return figure(
+        [bars(100 * prices, labels, palette.ACCENT, [percent(price) for price in prices])],
+        height=60 + 34 * len(labels),
+        left=room(labels),
+        x={"title": "price, % of what sorting by score is worth", "rangemode": "tozero", "nticks": 5},
+        y={"showgrid": False},
+    )
