@@ -94,6 +94,7 @@ def figure(
     right: int = EDGE,
     legend: bool = False,
     legend_below: bool = False,
+    legend_at: float = 1.02,
     entry: int = 0,
     toggles: bool = False,
     **layout: Any,
@@ -101,15 +102,15 @@ def figure(
     """A quiet figure: no grid where it does not help, no zoom that traps a scrolling finger.
 
     `left` is the room for what stands along the vertical axis; its title comes on top of that. A long legend is set in
-    columns of `entry` pixels: as wide as its longest words, it would be one tall column on a telephone. `toggles` lets
-    a click in the legend hide what it names.
+    columns of `entry` pixels: as wide as its longest words, it would be one tall column on a telephone. `legend_at` is
+    where it ends from above, 1 is the top of the plot. `toggles` lets a click in the legend hide what it names.
     """
     x, y = x or {}, y or {}
     below = EDGE if x.get("visible") is False else TICKS + (TITLE if x.get("title") else 0)
     margin = {"l": left + (TITLE if y.get("title") else 0), "r": right, "t": top, "b": below}
     clicks = {} if toggles else {"itemclick": False, "itemdoubleclick": False}
     columns = {"entrywidth": entry, "font": {"size": 10.5}} if entry else {}
-    place = {"y": -0.02, "yanchor": "top"} if legend_below else {"y": 1.02, "yanchor": "bottom"}
+    place = {"y": -0.02, "yanchor": "top"} if legend_below else {"y": legend_at, "yanchor": "bottom"}
     return Drawing(
         {
             "data": list(traces),

@@ -20,6 +20,8 @@ from spofr_core.fairness import NOTIONS, PositionBias, Unit
 _KEY = "choices"
 _LONGEST = 200
 """Characters of one value in an address; what is longer is not ours."""
+_OF_GROUPS: dict[str, Any] = dict.fromkeys(("query", "model", "sweep", "rival", "slice", "quota_min"), "")
+"""What means nothing with other groups."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Choices:
     `query` the one shown on the Policy page ("" is the worst); `model` the run whose scores are looked at ("" are those
     of the data); `sweep` the runs that the charts of many models show; `rival` what the ranking is compared with,
     in the words of `spofr compare --with` ("" is the repair); `slice` the queries that every page is about, as
-    ``country:DE`` ("" are all); `log` the visitor's log of impressions that the Data page shows. `delta` is an
+    ``country:DE`` ("" are all); `log` the visitor's log of impressions that the Data page shows; `quota` and
+    `quota_min` what every list that is drawn has to hold, as ``1@10`` and ``women@10:2`` ("" is nothing). `delta` is an
     exposure, or a share (0.1 is 10 %) where `unit` says so; a link that names a delta and no unit means an exposure.
     """
 
@@ -42,6 +45,8 @@ class Choices:
     power: float = 1.0
     shift: float = 1.0
     top: int = 0
+    quota: str = ""
+    quota_min: str = ""
     query: str = ""
     model: str = ""
     sweep: str = ""
@@ -73,7 +78,7 @@ class Choices:
         read = {}
         for field in fields(cls):
             text = parameters.get(field.name, "")
-            longest = LONGEST_SLICE if field.name == "slice" else _LONGEST
+            longest = LONGEST_SLICE if field.name in ("slice", "quota_min") else _LONGEST
             value = _parsed(text, field.default) if 0 < len(text) <= longest else None
             if value is not None and _sensible(field.name, value):
                 read[field.name] = value
@@ -130,17 +135,17 @@ def choices() -> Choices:
 
 def choose(**changes: Any) -> None:
     """Change some choices. Other data, groups or model forget the query and the slice that were looked at, another
-    slice the query; other data or groups, the model and the runs.
+    slice the query; other data or groups, the model, the runs and what was asked of groups by name.
 
     Other data is asked for delta in its own unit. Where that is the present one, delta stays as it is.
     """
     before = choices()
     if changes.get("data", before.data) != before.data:
         opening = opening_delta(changes["data"])
-        changes = {"groups": "", "query": "", "top": 0, "model": "", "sweep": "", "rival": "", "slice": ""} | changes
+        changes = {"groups": "", "top": 0} | _OF_GROUPS | changes
         changes = (opening if opening["unit"] != before.unit else {}) | changes
     elif changes.get("groups", before.groups) != before.groups:
-        changes = {"query": "", "model": "", "sweep": "", "rival": "", "slice": ""} | changes
+        changes = _OF_GROUPS | changes
     elif changes.get("model", before.model) != before.model:
         changes = {"query": "", "rival": "", "slice": ""} | changes
     elif changes.get("slice", before.slice) != before.slice:

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import replace
 
 from dashboard.session.choices import Choices
+from dashboard.session.every_list.quota_text import parse_quota
 from dashboard.session.findings.report_parts import NOTHING_MORE, ReportParts, usable_window
 from dashboard.session.sources import Loaded
 from spofr_core.evaluation import Rival
@@ -38,7 +39,7 @@ def command_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING
     """`spofr audit ...`; None where no command reads the same rows."""
     if source.arguments is None:
         return None
-    options = ["--delta", written_delta(choices.delta, choices.unit), *_options(source, parts)]
+    options = ["--delta", written_delta(choices.delta, choices.unit), *_options(source, parts), *_quota(choices)]
     if source.model is not None:
         # The shell asks a model for the notion and exposure model that it was trained for, at any delta.
         trained = source.model.fairness
@@ -61,6 +62,19 @@ def _options(source: Loaded, parts: ReportParts) -> list[str]:
     return [*(["--window", str(window)] if timed else []), *parts.options]
 
 
+def _quota(choices: Choices) -> list[str]:
+    """What every list that is drawn has to hold, as options of the shell."""
+    quota = parse_quota(choices.quota, choices.quota_min)
+    if quota is None:
+        return []
+    given = [] if quota.slack is None else ["--quota-slack", str(quota.slack)]
+    given += [] if quota.top is None else ["--quota-top", str(quota.top)]
+    for name, depths in (quota.minimum or {}).items():
+        for depth, count in depths.items():
+            given += ["--quota-min", f"{name}@{depth}={count}"]
+    return given
+
+
 def python_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING_MORE) -> str:
     """A script that computes the same summary."""
     fairness_names = ["Fairness", *(["PositionBias"] if _bias(choices) else [])]
@@ -74,6 +88,11 @@ def python_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING_
         given.append("merits=group_merits(data)")
     if _bias(choices):
         given.append(f"position_bias={_bias(choices)}")
+    quota = parse_quota(choices.quota, choices.quota_min)
+    if quota is not None:
+        fairness_names.append("Quota")
+        settings = ", ".join(f"{name}={value!r}" for name, value in quota.model_dump(exclude_none=True).items())
+        given.append(f"every_ranking=Quota({settings})")
     called, room = ("audit", "evaluation") if source.model is None else ("audit_model", "experiments")
     imported: dict[str, list[str]] = {room: [called], "fairness": fairness_names}
     more = [*_sliced_lines(source, parts), *_selected_lines(source, parts)]

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.session.choices import Choices
+from dashboard.session.every_list.quota_text import quota_for
 from dashboard.session.sources import Loaded
 from spofr_core.data import RankingDataset
 from spofr_core.evaluation import (
@@ -30,7 +31,7 @@ _KEPT = 24
 
 
 def fairness_of(choices: Choices, data: RankingDataset) -> Fairness:
-    """What is asked of every list; merits come from the labels of the data itself."""
+    """What is asked of every list; merits come from the labels of the data itself, minima are of groups that it has."""
     merits = group_merits(data) if NOTIONS[choices.notion].needs_merits else None
     return Fairness(
         delta=choices.delta,
@@ -38,6 +39,7 @@ def fairness_of(choices: Choices, data: RankingDataset) -> Fairness:
         notion=choices.notion,
         merits=merits,
         position_bias=choices.position_bias,
+        every_ranking=quota_for(choices.quota, choices.quota_min, data.group_names),
     )
 
 

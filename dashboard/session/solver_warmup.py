@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from threading import Thread
 
 import numpy as np
 import streamlit as st
 
-from spofr_core.fairness import Fairness
-from spofr_core.policy import fair_policies
+from spofr_core.fairness import Fairness, Quota
+from spofr_core.policy import fair_policies, keep_present_order
 
 PATIENCE = 2.0
 """Seconds that a page waits: enough to load kernels that were compiled before."""
@@ -23,9 +24,10 @@ def solver() -> Thread:
 
 
 def _compile() -> None:
-    """Solve a list with two groups and one with three: that is all the code there is."""
-    for groups in (np.array([0, 0, 1, 1]), np.array([0, 1, 2, 0])):
-        fair_policies(np.array([4.0, 3.0, 2.0, 1.0]), groups, np.array([0, 4]), Fairness(delta=0.01))
+    """Solve a list with two groups and one with three, with and without a quota: that is all the code there is."""
+    for groups, quota in product((np.array([0, 0, 1, 1]), np.array([0, 1, 2, 0])), (None, Quota(slack=0))):
+        asked = Fairness(delta=0.01, every_ranking=quota)
+        keep_present_order(fair_policies(np.array([4.0, 3.0, 2.0, 1.0]), groups, np.array([0, 4]), asked))
 
 
 def solver_ready() -> bool:

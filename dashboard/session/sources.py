@@ -187,7 +187,11 @@ def keep_upload(uploaded: Loaded, seen: Choices | None = None) -> None:
     st.session_state[_KEPT] = uploaded
     address = uploaded.address or UPLOAD
     choose(
-        **({"groups": "", "query": "", "top": 0, "model": "", "slice": ""} if seen is None else asdict(seen))
+        **(
+            {"groups": "", "query": "", "top": 0, "model": "", "slice": "", "quota_min": ""}
+            if seen is None
+            else asdict(seen)
+        )
         | {"data": address}
     )
 

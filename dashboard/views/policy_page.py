@@ -25,6 +25,7 @@ from dashboard.session.choices import choices, choose, follow
 from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
+from dashboard.views.sections.quota_section import impossible_sentence, quota_section
 from dashboard.widgets.elements import chart, csv_bytes, explain_errors, show_table, tabs, wide
 from dashboard.widgets.rival_table import both_rankings
 from dashboard.widgets.sidebar import delta_scale
@@ -79,6 +80,8 @@ def page() -> None:
     # The lottery is what a reader comes for, and the browser draws first what it is told first.
     with left:
         _lotteries(source, compared)
+        if fairness.every_ranking is not None:
+            quota_section(source, policy, repaired(source.data, fairness.with_quota(None)).policies[place])
     with beside:
         _sampled(policy, fairness)
     tabs(
@@ -135,7 +138,10 @@ def _headline(result: AuditResult, place: int, policy: Policy) -> None:
     unit = result.fairness.unit
     st.title(f"Query {markdown(policy.query, 60)}", anchor=False)
     st.markdown(markdown(f"{before_and_after(result, place, policy)} {price_sentence(policy, unit)}", 1000))
-    if policy.relaxed is not None:
+    impossible = impossible_sentence(policy, result.fairness)
+    if impossible:
+        st.warning(markdown(impossible, 1000), icon=":material/warning:")
+    elif policy.relaxed is not None:
         st.warning(
             f"This query cannot hold {markdown(delta_text(choices().delta, unit))}: the smallest that it can hold is "
             f"{markdown(format_delta(policy.relaxed, unit, 3))}, and that is what the policy below holds.",
@@ -358,14 +364,15 @@ def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
     if pressed:
         with st.spinner("Checking the policy without the solver"):
             found = verify(policy, policy.scores, policy.groups, fairness, allow_relaxed=True)
-        _verified(found, fairness.unit)
+        _verified(found, policy, fairness)
 
 
-def _verified(found: Verification, unit: Unit) -> None:
+def _verified(found: Verification, policy: Policy, fairness: Fairness) -> None:
     if found.ok:
-        largest = markdown(violation_text(found.max_violation, unit))
+        largest = markdown(violation_text(found.max_violation, fairness.unit))
+        each = "" if fairness.every_ranking is None or policy.lifted else ", each of its rankings keeps the limits"
         st.success(
-            f"Verified without the solver: the policy holds delta (largest violation {largest}), "
+            f"Verified without the solver: the policy holds delta (largest violation {largest}){each}, "
             f"and no policy that does has a utility higher by more than {found.gap:.1e}.",
             icon=":material/verified:",
         )

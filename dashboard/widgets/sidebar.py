@@ -11,6 +11,7 @@ from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
 from dashboard.session.remembered import fairness_of, measured
 from dashboard.session.sources import MODEL, Loaded, loaded_data
+from dashboard.widgets.every_list.quota_control import quota_control, settle_quota
 from dashboard.widgets.slicing.slice_chooser import chosen_slice, slice_chooser
 from spofr_core.evaluation import carried_delta
 from spofr_core.fairness import NOTIONS, Unit
@@ -35,6 +36,8 @@ def settle(loaded: Loaded) -> None:
     longest = int(loaded.data.list_lengths.max(initial=1))
     if current.top > longest:
         choose(top=longest)
+    if current.quota or current.quota_min:
+        settle_quota(loaded)
 
 
 def sidebar(loaded: Loaded) -> None:
@@ -50,6 +53,7 @@ def sidebar(loaded: Loaded) -> None:
             f"{markdown(asked.definition)}\n\n$${asked.latex}$$\n\n"
             f"For this data, {low} asks for everything and from {high} on nothing is forbidden."
         )
+        quota_control(loaded)
         _notion(loaded)
         _exposure_model(loaded)
         slice_chooser(loaded)

@@ -110,6 +110,19 @@ class Quota(StrictModel):
             parts += [f"at least {count} of {name} in the top {depth}" for depth, count in sorted(depths.items())]
         return ", ".join(parts)
 
+    @property
+    def definition(self) -> str:
+        """What it asks, in a sentence for readers who know no prefixes."""
+        parts = []
+        if self.slack is not None:
+            reach = "and so on down to the end" if self.top is None else f"and so on up to {self.top}"
+            near = "as nearly as whole items allow" if self.slack == 0 else f"give or take {self.slack}"
+            first = "first place" if self.top == 1 else f"first 1, 2, 3 {reach} places"
+            parts.append(f"each group has its share of the {first}, {near}")
+        for name, depths in (self.minimum or {}).items():
+            parts += [f"at least {count} of {name} are among the first {k}" for k, count in sorted(depths.items())]
+        return f"In every list that is drawn, {', and '.join(parts)}."
+
     def with_slack(self, slack: int) -> Quota:
         """The same with another slack."""
         return Quota(**{**self.to_dict(), "slack": slack})

@@ -11,6 +11,7 @@ from spofr_core.policy.present_order import keep_present_order
 from spofr_core.policy.programme import LinearConstraint, OnInfeasible, PreparedLists, Programme, prepare
 from spofr_core.policy.proof.certificate import read_certificates, write_certificates
 from spofr_core.policy.proof.file_verification import verify_file
+from spofr_core.policy.proof.prefixes import PrefixLimits, prefix_limits
 from spofr_core.policy.proof.verification import Verification, verify
 from spofr_core.policy.quotas import draws_within, sorts_within
 from spofr_core.policy.ranking_policies import RankingPolicies
@@ -29,6 +30,7 @@ __all__ = [
     "OnInfeasible",
     "Policies",
     "Policy",
+    "PrefixLimits",
     "PreparedLists",
     "Programme",
     "RankingPolicies",
@@ -49,6 +51,7 @@ __all__ = [
     "make_solver",
     "moved_at_most",
     "plain_draw",
+    "prefix_limits",
     "prepare",
     "read_certificates",
     "read_table",

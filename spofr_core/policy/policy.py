@@ -173,6 +173,11 @@ class Policy:
         return self._batch.relaxed.get(self._index)
 
     @property
+    def lifted(self) -> int | None:
+        """The first prefix that no ranking of the list can meet, where it has no quota because of it; else None."""
+        return self._batch.lists.lifted.get(self._index)
+
+    @property
     def solver(self) -> str:
         """The solver that did the work."""
         return self._batch.solution.solver

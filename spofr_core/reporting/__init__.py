@@ -73,9 +73,12 @@ if TYPE_CHECKING:
     from spofr_core.reporting.pictures import write_images
     from spofr_core.reporting.plain_words import plain_summary
     from spofr_core.reporting.policy_frames import (
+        PREFIX_COLUMNS,
         by_score,
+        outside_limits,
         policy_bounds_rows,
         position_frame,
+        prefix_frame,
         sampled_frame,
         served_frame,
     )
@@ -169,7 +172,16 @@ _HOME = {
     "notebooks.policy_card": ("policy_card",),
     "pictures": ("write_images",),
     "plain_words": ("plain_summary",),
-    "policy_frames": ("by_score", "policy_bounds_rows", "position_frame", "sampled_frame", "served_frame"),
+    "policy_frames": (
+        "PREFIX_COLUMNS",
+        "by_score",
+        "outside_limits",
+        "policy_bounds_rows",
+        "position_frame",
+        "prefix_frame",
+        "sampled_frame",
+        "served_frame",
+    ),
     "report_sections": ("SECTIONS", "Content", "Provenance", "Report", "Section", "Table", "page_from"),
     "run_figures": (
         "Look",
@@ -227,6 +239,7 @@ __all__ = [
     "MEASURED_HEAD",
     "MOST_GROUPS",
     "MOST_STEPS",
+    "PREFIX_COLUMNS",
     "SECTIONS",
     "TABLE_HEAD",
     "TERMS",
@@ -307,6 +320,7 @@ __all__ = [
     "names_of_methods",
     "number",
     "off_text",
+    "outside_limits",
     "page_from",
     "palette",
     "percent",
@@ -314,6 +328,7 @@ __all__ = [
     "policy_bounds_rows",
     "policy_card",
     "position_frame",
+    "prefix_frame",
     "price_figure",
     "price_traces",
     "promised",

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.fairness import Fairness
-from spofr_core.policy import Policy, schedule_bound, shown_violations
+from spofr_core.fairness import Fairness, Quota
+from spofr_core.policy import Policy, prefix_limits, schedule_bound, shown_violations
 
 SAMPLED_BINS = 40
 SERVED = 1000
@@ -103,3 +103,44 @@ def served_frame(policy: Policy, fairness: Fairness, delta: float) -> pd.DataFra
             "to": high,
         }
     )
+
+
+PREFIX_COLUMNS = ("group", "first", "at least", "at most", "sorted by score")
+"""Columns of `prefix_frame` before those of the rankings."""
+
+
+def prefix_frame(policy: Policy, quota: Quota) -> pd.DataFrame | None:
+    """How many of each group stand among the first 1, 2, ... positions, and how many a quota asks for and allows.
+
+    Columns: `PREFIX_COLUMNS`, then "ranking 1", "ranking 2", ... of the lottery, most probable first; a row per group
+    and prefix. None where the list has a single group, which has no quota.
+    """
+    groups = np.array(policy.groups)
+    limits = prefix_limits(quota, groups)
+    if limits is None:
+        return None
+    order = np.argsort(-policy.probabilities, kind="stable")
+    shown = {"sorted by score": by_score(policy)}
+    shown |= {f"ranking {place}": policy.rankings[k] for place, k in enumerate(order, start=1)}
+    n = len(groups)
+    counts = {
+        title: np.concatenate([np.cumsum(groups[ranking] == name) for name in limits.names])
+        for title, ranking in shown.items()
+    }
+    return pd.DataFrame(
+        {
+            "group": np.repeat(np.array(limits.names, dtype=object), n),
+            "first": np.tile(np.arange(1, n + 1), len(limits.names)),
+            # What a prefix has to hold, longer ones hold as well.
+            "at least": np.maximum.accumulate(limits.least, axis=1)[:, 1:].ravel(),
+            "at most": limits.most[:, 1:].ravel(),
+            **counts,
+        }
+    )
+
+
+def outside_limits(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Rows of a `prefix_frame` in which a ranking has fewer or more of a group than its quota lets it have, shortest
+    prefix first."""
+    outside = (frame[column] < frame["at least"]) | (frame[column] > frame["at most"])
+    return frame[outside].sort_values("first", kind="stable")

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from dashboard.session.choices import Choices
+from dashboard.session.every_list.quota_text import parse_quota
 from dashboard.session.mapping import Mapping
 from dashboard.session.sources import Loaded
 from dashboard.session.upload_store import Upload
@@ -23,6 +24,7 @@ from spofr_core.files import format_size, parse_json
 
 FORMAT = "spofr project"
 MOST_BYTES = 1 << 20
+_ASKED = ("delta", "unit", "notion", "power", "shift", "top", "quota", "quota_min", "slice")
 _SHA256 = r"^[0-9a-f]{64}$"
 
 
@@ -55,6 +57,8 @@ class Project(StrictModel):
         Of the data as it was read.
     delta, unit, notion, power, shift, top
         What was asked of every list, and the exposure model.
+    quota, quota_min : str
+        What was asked of every list that is drawn, as in an address; empty for nothing.
     slice : str
         The queries that were looked at, as in an address; empty for all.
     notes : str
@@ -73,13 +77,15 @@ class Project(StrictModel):
     power: Annotated[float, Field(ge=0.01, le=20)] = 1.0
     shift: Annotated[float, Field(ge=0, le=1000)] = 1.0
     top: Annotated[int, Field(ge=0)] = 0
+    quota: str = ""
+    quota_min: str = ""
     slice: str = ""
     notes: str = ""
 
     @property
     def asked(self) -> dict[str, Any]:
         """The choices of a session that it sets, besides the data."""
-        return {name: getattr(self, name) for name in ("delta", "unit", "notion", "power", "shift", "top", "slice")}
+        return {name: getattr(self, name) for name in _ASKED}
 
 
 def project_of(source: Loaded, choices: Choices, upload: Upload | None, notes: str) -> Project:
@@ -100,14 +106,8 @@ def project_of(source: Loaded, choices: Choices, upload: Upload | None, notes: s
         groups="" if file else choices.groups,
         file=file,
         fingerprint=source.data.fingerprint,
-        delta=choices.delta,
-        unit=choices.unit,
-        notion=choices.notion,
-        power=choices.power,
-        shift=choices.shift,
-        top=choices.top,
-        slice=choices.slice,
         notes=notes,
+        **{name: getattr(choices, name) for name in _ASKED},
     )
 
 
@@ -148,6 +148,7 @@ def read_project(content: bytes) -> Project:
         raise DataError(f"The project file has version {found.get('version')!r}; this dashboard reads version 1.")
     try:
         project = Project.from_dict(found)
+        parse_quota(project.quota, project.quota_min)
     except ConfigError as error:
         raise DataError(f"The project file cannot be used: {error}") from error
     if project.notion not in NOTIONS:
