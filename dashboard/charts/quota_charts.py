@@ -168,7 +168,8 @@ def shares_that_break(rows: Sequence[tuple[str, float, Sequence[float] | None]])
     broken = [palette.WARNING if share > 0 else palette.EXPECTED for share in shares]
     reach = max([*shares, *(100 * ends[1] for _, _, ends in rows if ends)], default=0.0)
     words = [percent(share) if share > 0 else "none" for _, share, _ in rows]
-    drawn = bars(shares, titles, broken, words, textposition="outside" if reach <= 0 else "auto")
+    places = ["auto" if share > 0 else "outside" for share in shares]
+    drawn = bars(shares, titles, broken, words, textposition=places)
     intervals: list[Trace] = [
         {
             "type": "scatter",

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 
 from dashboard.session.choices import Choices
-from dashboard.session.every_list.quota_text import parse_quota
+from dashboard.session.every_list.quota_address import read_quota
 from dashboard.session.findings.report_parts import NOTHING_MORE, ReportParts, usable_window
 from dashboard.session.sources import Loaded
 from spofr_core.evaluation import Rival
@@ -64,7 +64,7 @@ def _options(source: Loaded, parts: ReportParts) -> list[str]:
 
 def _quota(choices: Choices) -> list[str]:
     """What every list that is drawn has to hold, as options of the shell."""
-    quota = parse_quota(choices.quota, choices.quota_min)
+    quota = read_quota(choices.quota, choices.quota_min)
     if quota is None:
         return []
     given = [] if quota.slack is None else ["--quota-slack", str(quota.slack)]
@@ -88,7 +88,7 @@ def python_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING_
         given.append("merits=group_merits(data)")
     if _bias(choices):
         given.append(f"position_bias={_bias(choices)}")
-    quota = parse_quota(choices.quota, choices.quota_min)
+    quota = read_quota(choices.quota, choices.quota_min)
     if quota is not None:
         fairness_names.append("Quota")
         settings = ", ".join(f"{name}={value!r}" for name, value in quota.model_dump(exclude_none=True).items())

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.session.choices import Choices
-from dashboard.session.every_list.quota_text import quota_for
+from dashboard.session.every_list.quota_address import quota_for
 from dashboard.session.sources import Loaded
 from spofr_core.data import RankingDataset
 from spofr_core.evaluation import (
@@ -69,6 +69,11 @@ def repaired(data: RankingDataset, fairness: Fairness) -> Repair:
     return _repaired(data, fairness, data.fingerprint, _key(fairness))
 
 
+def repaired_for_delta(data: RankingDataset, fairness: Fairness) -> AuditResult:
+    """The best policies within delta alone, held against a quota that they were not asked to keep."""
+    return _repaired_for_delta(data, fairness, data.fingerprint, _key(fairness))
+
+
 def calibrated_gain(data: RankingDataset, fairness: Fairness) -> CalibrationGain:
     """What the repair would gain from calibrated scores."""
     return _gain(data, fairness, data.fingerprint, _key(fairness))
@@ -107,6 +112,12 @@ def _audited(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked
 @st.cache_resource(max_entries=_KEPT, show_spinner="Re-ranking every query")
 def _repaired(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> Repair:
     return repair(_data, _fairness, on_infeasible="relax", measured=measured(_data, _fairness))
+
+
+@st.cache_resource(max_entries=_KEPT, show_spinner="Re-ranking every query")
+def _repaired_for_delta(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> AuditResult:
+    policies = repaired(_data, _fairness.with_quota(None)).policies
+    return measure_exposure(_data, _fairness, policies=policies).judge(_fairness)
 
 
 def _key(fairness: Fairness, *, delta: bool = True) -> str:

@@ -19,6 +19,7 @@ from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.views.sections.calibration_section import calibration_section
 from dashboard.views.sections.measures_section import measures_section
+from dashboard.views.sections.quota_audit_section import quota_audit_section
 from dashboard.views.sections.slices_section import audit_values, slices_section
 from dashboard.widgets.controls import controls
 from dashboard.widgets.elements import cards, chart, chosen_row, explain_errors, is_opening, show_table, tabs
@@ -78,6 +79,7 @@ def page() -> None:
         _below_headline(below, source, result)
     _numbers(result)
     _repair(source, result)
+    quota_audit_section(source, result)
     if ahead:
         _exposure(exposure, result)
     with right:
@@ -261,11 +263,16 @@ def _repair(source: Loaded, result: AuditResult) -> None:
     rows = after.table
     st.markdown(markdown(repair_sentence(after.before.summary, after.after.summary, len(after.policies.relaxed))))
     before, now = ("plainly sorted", "as the model shows them") if solved else ("as ranked now", "repaired")
-    shown = {"measure": rows["label"], before: _texts(rows, "before"), now: _texts(rows, "after")}
+    shown = {"measure": rows["label"], before: _texts(rows, "before")}
+    quota = result.fairness.every_ranking
+    if quota is not None:
+        shown["repaired, delta alone"] = _texts(repaired(source.data, result.fairness.with_quota(None)).table, "after")
+    shown[now if quota is None or solved else "repaired, every list"] = _texts(rows, "after")
     show_table(pd.DataFrame(shown), "Before and after the repair")
+    held = "hold delta" if quota is None else "hold delta and keep what is asked of every list"
     st.caption(
         "The repair keeps the scores and shows, for each query, a lottery over a few rankings: the one with the "
-        "highest expected utility among all that hold delta. It is solved exactly for every query."
+        f"highest expected utility among all that {held}. It is solved exactly for every query."
     )
     calibration_section(source, result)
 

@@ -45,7 +45,8 @@ LISTED = 8
 def page() -> None:
     """The page."""
     source, rival = loaded(), chosen_rival()
-    st.caption(f"{markdown(source.title)} · {counted(len(source.data), 'query', 'queries')} · {told_delta(source)}")
+    counts = counted(len(source.data), "query", "queries")
+    st.caption(f"{markdown(source.title)} · {counts} · {markdown(told_delta(source), 1000)}")
     headline = st.container()
     rival_picker(source, rival)
     charts = st.container()

@@ -241,4 +241,6 @@ def _audited(ranking: Ranking, measures: tuple[str, ...]) -> AuditResult:
 def told_delta(source: Loaded) -> str:
     """What is asked of the ranking on the screen."""
     asked = fairness_of(choices(), source.data)
-    return delta_text(asked.delta, asked.unit)
+    quota = asked.every_ranking
+    every = "" if quota is None else f", every list drawn: {quota.text}"
+    return f"{delta_text(asked.delta, asked.unit)}{every}"

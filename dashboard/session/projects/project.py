@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from dashboard.session.choices import Choices
-from dashboard.session.every_list.quota_text import parse_quota
+from dashboard.session.every_list.quota_address import read_quota
 from dashboard.session.mapping import Mapping
 from dashboard.session.sources import Loaded
 from dashboard.session.upload_store import Upload
@@ -148,7 +148,7 @@ def read_project(content: bytes) -> Project:
         raise DataError(f"The project file has version {found.get('version')!r}; this dashboard reads version 1.")
     try:
         project = Project.from_dict(found)
-        parse_quota(project.quota, project.quota_min)
+        read_quota(project.quota, project.quota_min)
     except ConfigError as error:
         raise DataError(f"The project file cannot be used: {error}") from error
     if project.notion not in NOTIONS:

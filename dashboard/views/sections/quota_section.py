@@ -71,8 +71,8 @@ def kept_sentence(policy: Policy, alone: Policy) -> str:
         row = broken.iloc[0]
         count, allowed = int(row["sorted by score"]), _span(int(row["at least"]), int(row["at most"]))
         said = (
-            f"Sorted by score, {count} of {name_text(row['group'])} {'is' if count == 1 else 'are'} among the first "
-            f"{int(row['first'])}, and {allowed} allowed"
+            f"Sorted by score, {count or 'none'} of {name_text(row['group'])} {'is' if count < 2 else 'are'} among the "
+            f"first {int(row['first'])}, and {allowed} allowed"
         )
     return f"{said}; of the lists that delta alone would draw, {_share_text(share_outside(alone, quota))}."
 
@@ -103,11 +103,11 @@ def price_of_quota(policy: Policy, alone: Policy) -> str:
     if lost <= 1e-9 * abs(scale) or scale <= 0:
         return "That costs nothing beside delta: the policy has all of the utility that delta alone allows."
     if policy.scores.min() >= 0:
-        return f"The policy keeps {_kept(1 - lost / scale)} of {of}."
+        return f"The policy keeps {kept_text(1 - lost / scale)} of {of}."
     return f"Beside delta it costs {percent(lost / scale, 2)} of {of}."
 
 
-def _kept(share: float) -> str:
+def kept_text(share: float) -> str:
     """A share just below 1 with as many digits as show that something is missing."""
     for digits in (1, 2, 3, 4):
         if round(100 * share, digits) < 100:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
-from dashboard.session.every_list.quota_text import Minima, minima_text, parse_minima, parse_quota, share_text
+from dashboard.session.every_list.quota_address import Minima, minima_text, read_minima, read_quota, share_text
 from dashboard.session.sources import Loaded
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Quota
@@ -25,14 +25,14 @@ def settle_quota(source: Loaded) -> None:
     """Bring back what no list could hold, or what speaks of groups that the data does not have, and say so."""
     made = choices()
     try:
-        quota = parse_quota(made.quota, made.quota_min)
+        quota = read_quota(made.quota, made.quota_min)
     except ConfigError as error:
         choose(quota="", quota_min="")
         _say(f"{error.plain} The link asks for it; here, nothing is asked of every list that is drawn.")
         return
     unknown = [name for name in (quota.minimum or {} if quota else {}) if name not in source.data.group_names]
     if unknown:
-        known = {name: depths for name, depths in parse_minima(made.quota_min).items() if name not in unknown}
+        known = {name: depths for name, depths in read_minima(made.quota_min).items() if name not in unknown}
         choose(quota_min=minima_text(known))
         _say(f"A minimum is asked for group {unknown[0]!r}, which this data does not have: it is left out.")
 
@@ -43,7 +43,7 @@ def _say(sentence: str) -> None:
 
 def quota_control(source: Loaded) -> None:
     """The switch; where it is on, how far a group may be from its share, down to where, and minima of groups."""
-    quota = parse_quota(choices().quota, choices().quota_min)
+    quota = read_quota(choices().quota, choices().quota_min)
     follow(_KEY, quota is not None)
     st.toggle("Every list that is drawn", key=_KEY, help=_HELP, on_change=_switch)
     if quota is None:
@@ -125,13 +125,13 @@ def _minima(source: Loaded, quota: Quota) -> None:
 
 
 def _add(group: str, depth: int, count: int) -> None:
-    asked = parse_minima(choices().quota_min)
+    asked = read_minima(choices().quota_min)
     asked.setdefault(group, {})[depth] = count
     choose(quota_min=minima_text(asked))
 
 
 def _drop(group: str, depth: int) -> None:
-    asked = parse_minima(choices().quota_min)
+    asked = read_minima(choices().quota_min)
     del asked[group][depth]
     choose(quota_min=minima_text(asked))
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dashboard.session.choices import Choices
 from dashboard.session.commands import command_lines, python_lines
-from dashboard.session.every_list.quota_text import minima_text, parse_minima, parse_quota, quota_for, share_text
-from dashboard.session.project import project_bytes, project_of, read_project
+from dashboard.session.every_list.quota_address import minima_text, quota_for, read_minima, read_quota, share_text
+from dashboard.session.projects.project import project_bytes, project_of, read_project
 from dashboard.session.remembered import fairness_of
 from dashboard.session.sources import load_bundled
 from spofr_core.errors import ConfigError, DataError
@@ -31,24 +31,24 @@ counts = st.integers(1, 40).flatmap(lambda depth: st.tuples(st.just(depth), st.i
 )
 def test_any_quota_reads_back(minima, slack, top):
     written = share_text(slack, top), minima_text(minima)
-    assert parse_minima(written[1]) == minima
+    assert read_minima(written[1]) == minima
     if slack is None and not minima:
-        assert parse_quota(*written) is None
+        assert read_quota(*written) is None
     else:
         wanted = Quota(slack=slack, top=top if slack is not None else None, minimum=minima or None)
-        assert parse_quota(*written) == wanted
+        assert read_quota(*written) == wanted
 
 
 @pytest.mark.parametrize("bad", ["x", "1@", "@10", "-1@10", "1@0", "1.5", "1@10@5", "9999999"])
 def test_what_is_no_quota_is_refused_in_one_sentence(bad):
     with pytest.raises(ConfigError):
-        parse_quota(bad, "")
+        read_quota(bad, "")
 
 
 @pytest.mark.parametrize("bad", ["women", "women@10", "women@2:3", "@10:2", "women@10:2,", "women@0:0", "a@b@3:1"])
 def test_what_is_no_minimum_is_refused_too(bad):
     with pytest.raises(ConfigError):
-        parse_quota("1@10", bad)
+        read_quota("1@10", bad)
 
 
 def test_an_address_says_it_in_short_and_reads_back():

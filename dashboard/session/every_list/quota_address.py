@@ -31,8 +31,8 @@ def minima_text(minima: Mapping[str, Mapping[int, int]]) -> str:
     )
 
 
-def parse_quota(share: str, minima: str) -> Quota | None:
-    """The quota of both texts, None where both are empty; `quota_texts` of it are the texts again.
+def read_quota(share: str, minima: str) -> Quota | None:
+    """The quota of both texts, None where both are empty; `share_text` and `minima_text` of it are the texts again.
 
     Raises
     ------
@@ -48,11 +48,11 @@ def parse_quota(share: str, minima: str) -> Quota | None:
     return Quota(
         slack=None if slack is None else int(slack),
         top=None if top is None else int(top),
-        minimum=parse_minima(minima) or None,
+        minimum=read_minima(minima) or None,
     )
 
 
-def parse_minima(text: str) -> Minima:
+def read_minima(text: str) -> Minima:
     """Group to depth to count.
 
     Raises
@@ -72,14 +72,7 @@ def parse_minima(text: str) -> Minima:
 
 def quota_for(share: str, minima: str, groups: Collection[str]) -> Quota | None:
     """The quota of both texts without minima of groups that are not there; None where nothing is left."""
-    return parse_quota(share, minima_text(_of(parse_minima(minima), groups)))
-
-
-def quota_texts(quota: Quota | None) -> tuple[str, str]:
-    """Both texts of a quota."""
-    if quota is None:
-        return "", ""
-    return share_text(quota.slack, quota.top), minima_text(quota.minimum or {})
+    return read_quota(share, minima_text(_of(read_minima(minima), groups)))
 
 
 def _of(minima: Minima, groups: Collection[str]) -> Minima:
