@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
-NEEDS = {"audit_lightgbm_ranker": "lightgbm", "audit_xgboost_ranker": "xgboost"}
+NEEDS = {"audit_lightgbm_ranker": "lightgbm", "audit_xgboost_ranker": "xgboost", "repair_any_model": "sklearn"}
 RUN_THEM = """
 import contextlib, io, json, runpy, sys
 for path in sys.argv[1:]:

@@ -49,7 +49,7 @@ class CalibratedScores:
     def sentence(self) -> str:
         """What they are, for people."""
         by = "the labels of other data" if self.folds is None else f"the labels of other queries, in {self.folds} parts"
-        told = f"relevance estimated from the scores by a {self.kind} calibration, fitted to {by}"
+        told = f"relevance estimated from the scores by {self.kind} calibration, fitted to {by}"
         return (
             f"{told}; the scores say nothing about the labels, so that many estimates are equal" if self.flat else told
         )

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from spofr_core.data import load_sample, simulate_clicks
+from spofr_core.experiments.bench.bench_trees import trees_table
 from spofr_core.experiments.bench.timing import interleaved
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning import FULTR, SPOFR, Estimator, PredictThenOptimize, TrainingSettings
@@ -65,6 +66,7 @@ def bench_train(
     try:
         tables = [_clicks_table(size, rounds, delta, seed) for size in sizes]
         long_lists = _long_lists_table(50 if quick else 500, rounds, delta, seed)
+        trees = trees_table(100 if quick else 1_000, rounds, delta, seed)
     finally:
         torch.set_num_threads(threads)
     return {
@@ -78,8 +80,9 @@ def bench_train(
         "threads": {"torch": 1, "numba": numba.get_num_threads()},
         "german_credit": tables,
         "lists_of_200": long_lists,
+        "trees_on_adult": trees,
         "paper": PAPER,
-        "ratios": _all_ratios(tables, long_lists),
+        "ratios": _all_ratios(tables, long_lists) | {f"adult: {k}": ratio for k, ratio in trees["ratios"].items()},
     }
 
 
