@@ -157,9 +157,11 @@ def before_and_after(result: AuditResult, place: int, policy: Policy) -> str:
     held = "which holds delta" if table.holds[place].all() else "which breaks delta"
     group, after = max(policy.violations.items(), key=lambda entry: abs(entry[1]))
     rankings = counted(len(policy.probabilities), "ranking", "rankings")
+    nobody = abs(after) < 1e-9
+    left = "no group too much or too little" if nobody else f"{direction_text(group, after, unit)} at most"
     return (
-        f"Sorted by score: {worst_direction(result, place)}, {held}. The policy draws from {rankings}: "
-        f"{direction_text(group, after, unit)} at most, in expectation. It {kept_sentence(policy)}."
+        f"Sorted by score: {worst_direction(result, place)}, {held}. The policy draws from {rankings}: {left}, in "
+        f"expectation. It {kept_sentence(policy)}."
     )
 
 
@@ -274,7 +276,7 @@ def _sampled(policy: Policy, fairness: Fairness) -> None:
     sampled = sampled_violations(policy, fairness, impressions)
     beyond = sampled.beyond(delta)
     what = "A drawn ranking" if impressions == 1 else f"The mean over {impressions:,} drawn rankings"
-    how = "exactly" if sampled.exact else f"from {PERIODS:,} simulated periods"
+    how = "computed exactly" if sampled.exact else f"from {PERIODS:,} simulated periods"
     chart(
         sampled_histogram(sampled.values, sampled.weights, sampled.expected, delta, fairness.unit),
         "What readers see",
@@ -302,7 +304,7 @@ def _served(policy: Policy, fairness: Fairness, delta: float) -> None:
         headed=False,
         table=lambda: frame,
         note="Dice keep to the lottery in the long run only; a schedule shows each ranking as often as its "
-        "probability says, to less than one impression, at any time. After "
+        "probability says at any time, give or take less than one impression. After "
         f"{int(early['impressions'])} impressions it is off by {off}, and by its bound of {promised} at most; one in "
         f"twenty series of dice is off by more than {beside}. What the schedule adds to delta falls like 1 over the "
         "impressions, what chance adds like 1 over their square root.",

@@ -35,7 +35,7 @@ def notes_field(notes: AuditorNotes, where: str) -> None:
         on_change=lambda: notes.write(st.session_state[key]),
     )
     # Also without a word: a line that comes would move the button away under the finger.
-    said = counted(len(text.split()), "word", "words") if text.strip() else "None yet"
+    said = counted(len(text.split()), "word", "words") if text.strip() else "No notes yet"
     st.caption(f"{said}; kept for reports and projects on this data.")
 
 

@@ -110,9 +110,9 @@ def exposure_sentence(summary: Mapping[str, Any]) -> str | None:
     sure = ratio["ci"] is None or not ratio["ci"][0] <= 1 <= ratio["ci"][1]
     between = f"between {named(low)} and {named(high)}" if len(large) == 2 else f"among the {len(large)} groups"
     if not sure:
-        return f"{_start(between)} there is no difference in exposure that these queries can show."
+        return f"{start_sentence(between)} there is no difference in exposure that these queries can show."
     if ratio["value"] > NEARLY_EQUAL:
-        return f"{_start(f'{between} the exposure differs by less than half a per cent')}."
+        return f"{start_sentence(f'{between} the exposure differs by less than half a per cent')}."
     less = "no exposure at all, unlike" if ratio["value"] == 0 else f"{_less(ratio['value'])} less exposure than"
     whom = "" if not NOTIONS[summary["notion"]].needs_merits else ", before merit is taken into account"
     one = "In the one query, " if summary["queries"]["applicable"] == 1 else ""
@@ -122,7 +122,7 @@ def exposure_sentence(summary: Mapping[str, Any]) -> str | None:
         least = f"of {len(large)} groups, {named(low)} {gets(low)} the least exposure"
         amount = "none at all" if ratio["value"] == 0 else f"{_less(ratio['value'])} less than {named(high)}"
         sentence = f"{one}{least}: {amount}, the most exposed{whom}."
-    return _start(sentence)
+    return start_sentence(sentence)
 
 
 def _tolerance_sentence(summary: Mapping[str, Any]) -> str:
@@ -140,13 +140,13 @@ def _tolerance_sentence(summary: Mapping[str, Any]) -> str:
     all_of_them = "the judged query" if judged == 1 else f"all {judged:,} queries"
     what = _DIFFERENCE.get(summary["notion"], "the violation")
     if exceeding and queries["applicable"] == 1:
-        return f"{_start(what)} exceeds {tolerance}."
+        return f"{start_sentence(what)} exceeds {tolerance}."
     if exceeding:
         where = all_of_them if exceeding == judged else f"{exceeding:,} of {judged:,} queries"
         return f"In {where} {what} exceeds {tolerance}."
     if excused:
         return f"Only small groups exceed {tolerance}, in {excused:,} of {counted(judged, 'query', 'queries')}."
-    return f"{_start(all_of_them)} {'stays' if judged == 1 else 'stay'} within {tolerance}."
+    return f"{start_sentence(all_of_them)} {'stays' if judged == 1 else 'stay'} within {tolerance}."
 
 
 _DIFFERENCE = {
@@ -199,14 +199,14 @@ def caveats(summary: Mapping[str, Any]) -> list[str]:
     utility = summary["utility"]
     if utility and utility["queries_without_relevant"]:
         without = counted(utility["queries_without_relevant"], "query", "queries")
-        found.append(f"{without} without a relevant item: nDCG is undefined there and averages over the others.")
+        found.append(f"{without} without a relevant item: nDCG is undefined there, and its mean is over the others.")
     return found + [name_text(note, 400) for note in summary["notes"]]
 
 
 def _small_sentence(name: str, group: Mapping[str, Any]) -> str:
     size = f"{counted(group['items'], 'item', 'items')} in {counted(group['queries'], 'list', 'lists')}"
     beside = "" if group["compared"] == group["items"] else f", {group['compared']:,} of them beside another group"
-    return f"{_start(named(name))} {has(name)} only {size}{beside}: too few to stand in the headline."
+    return f"{start_sentence(named(name))} {has(name)} only {size}{beside}: too few to stand in the headline."
 
 
 def repair_sentence(before: Mapping[str, Any], after: Mapping[str, Any], relaxed: int) -> str:
@@ -323,10 +323,10 @@ _PEOPLE = frozenset({"men", "women", "people", "children", "others"})
 
 def within_a_sentence(label: str) -> str:
     """A label without the capital of a beginning; that of an abbreviation stays."""
-    return label[:1].lower() + label[1:] if label[1:2].islower() else label
+    return label[:1].lower() + label[1:] if label[1:2].islower() or label[:2] == "A " else label
 
 
-def _start(sentence: str) -> str:
+def start_sentence(sentence: str) -> str:
     """A sentence with a capital, unless it starts with a name that is no lower-case word."""
     first = sentence.split(" ", 1)[0].rstrip(",:")
     return sentence[:1].upper() + sentence[1:] if first.islower() and first.isalpha() else sentence

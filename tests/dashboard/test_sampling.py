@@ -97,6 +97,9 @@ def test_the_sentence_says_in_whose_favour(unit):
     )
     group, after = max(policy.violations.items(), key=lambda entry: abs(entry[1]))
     assert f"{direction_text(group, after, unit)} at most, in expectation." in told
+    even = fairness.with_delta(0.0)
+    told = before_and_after(audit(dataset([SCORES], ["".join(GROUPS)]), even), 0, fair_policy(SCORES, GROUPS, even))
+    assert "rankings: no group too much or too little, in expectation." in told
     more = "one percentage point" if unit == "share" else "0.01"
     assert price_sentence(policy, unit).startswith(f"Relaxing delta by {more} buys ")
 

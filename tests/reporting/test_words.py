@@ -22,7 +22,9 @@ from spofr_core.reporting import (
     verdict,
     verdict_details,
     violation_text,
+    within_a_sentence,
 )
+from spofr_core.reporting.words import start_sentence
 from tests.evaluation.lists import dataset, random_dataset
 
 
@@ -429,3 +431,10 @@ PLAIN_SORT = {"queries": queries(fair=326), "violation": {"mean": 0.1, "max": 0.
 def test_the_details_begin_with_whose_policies_were_audited(model: dict[str, Any], said: str) -> None:
     assert verdict_details(summary(model=model))[0] == said
     assert verdict_details(summary(model=model))[1:] == verdict_details(summary())
+
+
+def test_a_label_goes_on_within_a_sentence_and_a_name_of_the_data_begins_one_as_it_is():
+    assert within_a_sentence("A schedule instead of dice") == "a schedule instead of dice"
+    assert within_a_sentence("DCG against violation") == "DCG against violation"
+    assert start_sentence("country DE differs") == "Country DE differs"
+    assert start_sentence("job_family sales differs") == "job_family sales differs"

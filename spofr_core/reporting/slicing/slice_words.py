@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spofr_core.reporting.words import counted, listed, name_text, number, shortened, violation_text, within_a_sentence
+from spofr_core.reporting.words import (
+    counted,
+    listed,
+    name_text,
+    number,
+    shortened,
+    start_sentence,
+    violation_text,
+    within_a_sentence,
+)
 
 Plain = Mapping[str, Any]
 
@@ -105,7 +114,7 @@ def _headline(slicing: Plain, entry: Plain, label: str, by: str) -> str:
     verb = "differ" if name.startswith(_WITHOUT) else "differs"
     interval = difference_interval(first["difference_ci"], unit)
     return (
-        f"{name[:1].upper() + name[1:]} {verb} most from the rest: {label} {value_text(first['mean'], unit)} against "
+        f"{start_sentence(name)} {verb} most from the rest: {label} {value_text(first['mean'], unit)} against "
         f"{value_text(first['rest'], unit)} (n = {first['n']:,}; simultaneous {percentage(slicing)} interval of the "
         f"difference {interval})."
     )
