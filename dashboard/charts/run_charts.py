@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -52,7 +53,7 @@ def grid(points: pd.DataFrame, curves: pd.DataFrame, selected: str = "") -> Draw
         height=430,
         top=34,
         legend=True,
-        entry=112,
+        entry=_entry(traces),
         toggles=True,
         x={**in_unit("mean violation on test", unit, top), "range": [-0.03 * top, top]},
         y={"title": "mean DCG on test", "showgrid": True, "range": [low - pad, high + pad]},
@@ -143,18 +144,25 @@ def exact(frame: pd.DataFrame, delta: float, name: str, unit: Unit = "absolute")
     return _curves(traces, x=in_unit("delta", unit, top), y={"title": "mean DCG on test"}, legend=False, **marks)
 
 
+def _entry(traces: Sequence[Trace]) -> int:
+    """Pixels of a column of the legend: enough for the longest name that is in it."""
+    longest = max((len(str(trace.get("name") or "")) for trace in traces if trace.get("showlegend", True)), default=0)
+    return max(112, round(5.4 * longest))
+
+
 def _asked(frame: pd.DataFrame, column: str) -> dict[str, Any]:
     return in_unit("delta asked for", str(frame["unit"].iloc[0]), float(frame[column].max()))
 
 
 def guarantee(frame: pd.DataFrame) -> Drawing:
     """Bars of DCG: for each delta the levels side by side, in each a bar per method; see `bar_traces`."""
+    traces = bar_traces(frame, look=ON_SCREEN)
     return figure(
-        bar_traces(frame, look=ON_SCREEN),
+        traces,
         height=430,
         top=34,
         legend=True,
-        entry=112,
+        entry=_entry(traces),
         barmode="group",
         bargap=0.2,
         x={
