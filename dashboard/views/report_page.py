@@ -112,7 +112,7 @@ def _after(source: Loaded, result: AuditResult) -> dict[str, Any]:
     if source.data.score is None or not solver_ready():
         return {}
     found = repaired(source.data, result.fairness)
-    return {"repaired": found.after, "relaxed": len(found.policies.relaxed)}
+    return {"repaired": found.after, "relaxed": len(found.policies.relaxed), "quota": found.summary["quota"]}
 
 
 def _downloads(

@@ -14,7 +14,17 @@ import typer
 
 from spofr_core.data import FORMATS, SAMPLES, RankingDataset, Sample, Splits, format_labels, load_sample, read_dataset
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import NOTIONS, Delta, Fairness, PositionBias, Unit, group_merits, parse_delta
+from spofr_core.fairness import (
+    NOTIONS,
+    Delta,
+    Fairness,
+    PositionBias,
+    Quota,
+    Unit,
+    group_merits,
+    parse_delta,
+    parse_quota,
+)
 from spofr_core.files import parse_json
 
 SettingsOption = Annotated[
@@ -24,6 +34,21 @@ SettingsOption = Annotated[
 MeasureOption = Annotated[
     list[str] | None,
     typer.Option("--measure", help="A measure by its name, such as NDKL, Skew@10 or AWRF(target=uniform); repeat."),
+]
+
+SlackOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Quota of every ranking that may be shown: in each prefix, a group has at most this many items more or "
+        "fewer than its share, rounded either way."
+    ),
+]
+TopOption = Annotated[
+    int | None, typer.Option(help="With --quota-slack: prefixes up to this one. [default: the whole list]")
+]
+MinimumOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Least items of a group in every ranking that may be shown, as 'women@10=2'; repeat for more."),
 ]
 
 
@@ -186,6 +211,9 @@ class FairnessOptions:
     exposure_cutoff: Annotated[
         int | None, typer.Option(help="Positions beyond it are not shown and get no exposure.")
     ] = None
+    quota_slack: SlackOption = None
+    quota_top: TopOption = None
+    quota_min: MinimumOption = None
 
     def of_folder(self, source: DataOptions) -> Fairness:
         """The settings for a folder, which is read in one piece only where its labels say the merits."""
@@ -197,14 +225,21 @@ class FairnessOptions:
         if self._needs_merits and merits is None and labels is not None:
             merits = group_merits(labels)
         delta, unit = self.asked(source)
-        return Fairness(delta=delta, unit=unit, notion=self.notion, merits=merits, position_bias=self.position_bias)
+        return Fairness(
+            delta=delta,
+            unit=unit,
+            notion=self.notion,
+            merits=merits,
+            position_bias=self.position_bias,
+            every_ranking=self.quota,
+        )
 
     @property
     def _needs_merits(self) -> bool:
         return NOTIONS[self.notion].needs_merits
 
     def of_model(self, trained: Fairness) -> Fairness:
-        """What a model was trained for, with another delta if one is given.
+        """What a model was trained for, with another delta or quota if one is given.
 
         Raises
         ------
@@ -226,13 +261,19 @@ class FairnessOptions:
                     f"{option} is {given!r}, but a model is asked about what it was trained for; leave {option} out, "
                     "or train a model with it."
                 )
-        return trained if self.delta is None else trained.with_delta(*parse_delta(self.delta, "--delta"))
+        asked = trained if self.delta is None else trained.with_delta(*parse_delta(self.delta, "--delta"))
+        return asked if self.quota is None else asked.with_quota(self.quota)
 
     @property
     def merits(self) -> dict[str, float] | None:
         """The merits that were named, for the notion that has some."""
         named = dict(_merit(text) for text in self.merit or ())
         return named if named and self._needs_merits else None
+
+    @property
+    def quota(self) -> Quota | None:
+        """What must hold in every ranking that may be shown."""
+        return parse_quota(self.quota_slack, self.quota_top, self.quota_min)
 
     @property
     def position_bias(self) -> PositionBias:

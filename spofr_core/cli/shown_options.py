@@ -50,6 +50,8 @@ class ShownOptions:
 
         if cut.slices or cut.where or cut.slice_measure:
             raise ConfigError("--shown takes --time and --window, but no --slice, --where or --slice-measure.")
+        if ask.quota is not None:
+            raise ConfigError("--shown takes no quota; audit the lists or the policies themselves to have it counted.")
         log = read_shown(self._file(source), **self._mapping(source), **_given(time=cut.time))
         result = audit_shown(log, ask.build(source, None), seed=seed)
         summary = dict(result.summary)

@@ -46,6 +46,8 @@ class RepairedPart(PartResult):
     after : QueryTable
     score_utility : (2, Q) float
         As in `Repair`.
+    without_quota : (Q,) float
+        As `Repair.utility_without_quota`; empty where there is no quota.
     policies : bytes
         The long table as a Parquet file.
     table_rows : (Q,) int
@@ -58,6 +60,7 @@ class RepairedPart(PartResult):
 
     after: QueryTable
     score_utility: FloatArray
+    without_quota: FloatArray
     policies: bytes
     table_rows: NDArray[np.int64]
     certificates: list[str]
@@ -143,6 +146,7 @@ def _summary(before: AuditResult, repaired: Sequence[RepairedPart], order: NDArr
     relaxed = np.concatenate([result.relaxed for result in repaired])[order]
     raised = {place: float(relaxed[place]) for place in np.flatnonzero(~np.isnan(relaxed)).tolist()}
     notes = dict.fromkeys(note for result in repaired for note in result.notes)
+    without = np.concatenate([result.without_quota for result in repaired])
     return repair_summary(
         before,
         replace(before.measurement, table=after).judge(before.fairness),
@@ -153,6 +157,7 @@ def _summary(before: AuditResult, repaired: Sequence[RepairedPart], order: NDArr
         notes=[*notes, *relaxed_notes(len(raised), len(order))],
         seed=before.measurement.seed,
         maximised=FACE_VALUE,
+        without_quota=None if before.fairness.every_ranking is None else without[order],
     )
 
 
@@ -185,6 +190,7 @@ def repair_part(
         excluded=dict(data.excluded),
         after=found.after.measurement.table,
         score_utility=found.score_utility,
+        without_quota=np.zeros(0) if found.utility_without_quota is None else found.utility_without_quota,
         policies=parquet_bytes(policies.to_frame()),
         table_rows=policies.solution.counts * data.list_lengths,
         certificates=certificate_lines(policies) if with_certificates else [],

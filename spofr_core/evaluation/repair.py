@@ -80,8 +80,22 @@ class Repair:
         return np.stack([list_sums(scores * sorted_worth, offsets), self.policies.utility])
 
     @cached_property
+    def utility_without_quota(self) -> FloatArray | None:
+        """(Q,): utility of the best lotteries within delta alone; None where there is no quota."""
+        if self.fairness.every_ranking is None:
+            return None
+        alone = self.fairness.with_quota(None)
+        how: dict[str, Any] = {"discount": self.discount, "seed": self.seed, "on_infeasible": "relax"}
+        return fair_policies(self.data, alone, **how).utility
+
+    @cached_property
     def summary(self) -> dict[str, Any]:
-        """Plain dict: share of delta-fair queries, violations, measures and score utility, before and after."""
+        """Plain dict: share of delta-fair queries, violations, measures and score utility, before and after.
+
+        "quota" is None without one, else {text, price: {without: mean utility within delta alone, mean: what the quota
+        takes of it, share: the same as a share, None where that utility is not above 0, ci: interval of the mean over
+        queries}}.
+        """
         return repair_summary(
             self.before,
             self.after,
@@ -92,6 +106,7 @@ class Repair:
             notes=self.policies.notes,
             seed=self.seed,
             maximised=self.maximised,
+            without_quota=self.utility_without_quota,
         )
 
     @cached_property
@@ -178,6 +193,7 @@ def repair_summary(
     notes: Sequence[str],
     seed: int,
     maximised: str,
+    without_quota: FloatArray | None = None,
 ) -> dict[str, Any]:
     """The plain dict of `Repair.summary`, from what is known of the queries without their policies."""
     dcg_before, dcg_after = before.table.dcg, after.table.dcg
@@ -194,6 +210,7 @@ def repair_summary(
         "after": _state(after, score_utility[1]),
         "score_utility_change": _mean_change(score_utility[1] - score_utility[0], seed),
         "dcg_change": None if dcg_before is None or dcg_after is None else _mean_change(dcg_after - dcg_before, seed),
+        "quota": _priced(after, score_utility[1], without_quota, seed),
         "relaxed": [{"query": plain(before.table.query_ids[q]), "min_delta": delta} for q, delta in relaxed.items()],
         "notes": list(notes),
     }
@@ -232,6 +249,14 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(known, columns=["name", "label", "before", "after", "unit"])
 
 
+def _priced(after: AuditResult, utility: FloatArray, without: FloatArray | None, seed: int) -> dict[str, Any] | None:
+    if without is None or after.summary["quota"] is None:
+        return None
+    lost, before = _mean_change(without - utility, seed), float(without.mean())
+    share = max(lost["mean"] / before, 0.0) if before > 0 else None
+    return {"text": after.summary["quota"]["text"], "price": {"without": before, **lost, "share": share}}
+
+
 def _mean_change(change: FloatArray, seed: int) -> dict[str, Any]:
     return {"mean": float(change.mean()), "ci": list(bootstrap_mean(change, seed=seed) or ())}
 
@@ -243,6 +268,7 @@ def _state(result: AuditResult, score_utility: FloatArray) -> dict[str, Any]:
         "applicable": summary["queries"]["applicable"],
         "judged": summary["queries"]["judged"],
         "share": summary["queries"]["share"],
+        "quota": summary["quota"],
         "violation_mean": summary["violation"]["mean"],
         "violation_max": summary["violation"]["max"],
         "score_utility": float(score_utility.mean()),

@@ -229,4 +229,5 @@ def _fairness(asked: Fairness, rival: Rival, data: RankingDataset) -> Fairness:
     merits = None
     if NOTIONS[notion].needs_merits:
         merits = group_merits(data) if asked.merits is None or rival.group else asked.merits
-    return Fairness(delta=delta, unit=unit, notion=notion, merits=merits, position_bias=asked.position_bias)
+    same = {"position_bias": asked.position_bias, "every_ranking": asked.every_ranking}
+    return Fairness(delta=delta, unit=unit, notion=notion, merits=merits, **same)

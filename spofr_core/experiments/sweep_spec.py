@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from spofr_core.config import StrictModel
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import NOTIONS, PositionBias, Unit, format_delta, share_settings
+from spofr_core.fairness import NOTIONS, PositionBias, Quota, Unit, format_delta, share_settings
 from spofr_core.files import read_yaml
 from spofr_core.learning import METHODS, SCORERS, method_named, with_scorer
 from spofr_core.learning.training_settings import renamed_settings, settings_in_names
@@ -29,7 +29,7 @@ PENALTIES = (0.0, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 ID_LENGTH = 16
 MOST_RUNS = 100_000
 """More is a slip of the pen: a sweep of the paper has some hundreds."""
-_LATER = {"merits": None, "judged_at": None, "unit": "absolute"}
+_LATER = {"merits": None, "judged_at": None, "unit": "absolute", "every_ranking": None}
 """Settings of a run that the first stores did not have, and what they stood for then."""
 
 
@@ -105,6 +105,8 @@ class RunConfig(StrictModel):
         For notions that need them; without them, those of the training labels.
     judged_at : float or dict of group to float, optional
         delta at which a model that cannot be asked for one is reported.
+    every_ranking : Quota, optional
+        Held by the methods that hold delta, and measured of the others.
     clicks : int, optional
         Clicked impressions to learn from; None: the true labels.
     click_noise : float
@@ -132,6 +134,7 @@ class RunConfig(StrictModel):
     merits: dict[str, float] | None = None
     judged_at: Delta | None = None
     unit: Unit = "absolute"
+    every_ranking: Quota | None = None
 
     @classmethod
     def single(cls, dataset: DatasetSpec, method: str, settings: dict[str, Any], **more: Any) -> Self:
@@ -148,6 +151,8 @@ class RunConfig(StrictModel):
     def to_dict(self) -> dict[str, Any]:
         """Plain dict, and what names the run: settings that came later are in it only where they are used."""
         content = super().to_dict()
+        if self.every_ranking is not None:
+            content["every_ranking"] = self.every_ranking.to_dict()
         return {name: value for name, value in content.items() if name not in _LATER or value != _LATER[name]}
 
     @model_validator(mode="before")
@@ -181,6 +186,7 @@ class RunConfig(StrictModel):
         """The run in a few words."""
         steered = [f"delta {format_delta(self.delta, self.unit)}"] if self.delta is not None else []
         steered += [f"penalty {self.penalty:g}"] if self.penalty is not None else []
+        steered += [f"every ranking {self.every_ranking.text}"] if self.every_ranking is not None else []
         return ", ".join(
             [f"{with_scorer(self.method, self.settings)} on {self.dataset.label}", *steered, f"seed {self.seed}"]
         )
@@ -214,6 +220,8 @@ class SweepSpec(StrictModel):
     data_seed : int, default 0
         All seeds share one split; a negative number gives each seed a split of its own.
     position_bias : PositionBias
+    every_ranking : Quota, optional
+        Held by the methods that hold delta, and measured of the others.
     training : dict
         Settings of all methods, such as max_steps or learning_rate.
     method_settings : dict of method to dict
@@ -240,6 +248,7 @@ class SweepSpec(StrictModel):
     unit: Unit = "absolute"
     scorers: tuple[str, ...] = Field(default=(), exclude_if=lambda scorers: not scorers)
     scorer_settings: dict[str, dict[str, Any]] = Field(default_factory=dict, exclude_if=lambda settings: not settings)
+    every_ranking: Quota | None = Field(default=None, exclude_if=lambda quota: quota is None)
 
     @model_validator(mode="before")
     @classmethod
@@ -344,6 +353,7 @@ class SweepSpec(StrictModel):
                         data_seed=seed if self.data_seed < 0 else self.data_seed,
                         settings=chosen,
                         unit=self.unit,
+                        every_ranking=self.every_ranking,
                     )
                     found.setdefault(config.run, config)
         return tuple(found.values())

@@ -16,6 +16,7 @@ from spofr_core.fairness.feasibility import cannot_fail, feasible, largest_delta
 from spofr_core.fairness.merits import MeritVariant, group_merits
 from spofr_core.fairness.notions import NOTIONS, Notion
 from spofr_core.fairness.quota import Quota, Windows
+from spofr_core.fairness.quota_text import parse_quota, quota_options
 from spofr_core.fairness.terms import TOLERANCE, Terms
 
 __all__ = [
@@ -40,6 +41,8 @@ __all__ = [
     "largest_delta",
     "parse_delta",
     "parse_deltas",
+    "parse_quota",
+    "quota_options",
     "share_settings",
     "smallest_delta",
     "written_delta",

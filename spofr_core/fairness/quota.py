@@ -123,6 +123,17 @@ class Quota(StrictModel):
             parts += [f"at least {count} of {name} are among the first {k}" for k, count in sorted(depths.items())]
         return f"In every list that is drawn, {', and '.join(parts)}."
 
+    @property
+    def broken_text(self) -> str:
+        """What is so of a ranking that breaks it: "has a group more than 1 away from its share in the top 10"."""
+        parts = []
+        if self.slack is not None:
+            away = f"more than {self.slack} away from its share" if self.slack else "off its share, rounded either way,"
+            parts.append(f"a group {away} in {'some prefix' if self.top is None else f'the top {self.top}'}")
+        for name, depths in (self.minimum or {}).items():
+            parts += [f"fewer than {count} of {name} in the top {depth}" for depth, count in sorted(depths.items())]
+        return f"has {' or '.join(parts)}"
+
     def with_slack(self, slack: int) -> Quota:
         """The same with another slack."""
         return Quota(**{**self.to_dict(), "slack": slack})

@@ -147,7 +147,7 @@ class Estimator(ABC):
         Self
             `report` tells what happened.
         """
-        notes: list[str] = []
+        notes = self._promises()
         columns = self._columns(train)
         table, rows = feature_table(train)
         scaler = Scaler.fit(table[:, columns], np.bincount(rows, minlength=len(table)), self.settings.scaling)
@@ -183,6 +183,13 @@ class Estimator(ABC):
         )
         self._warn_if_collapsed(lists)
         return self
+
+    def _promises(self) -> list[str]:
+        """What has to be said of a demand that the method cannot meet."""
+        quota = self.fairness.every_ranking
+        if quota is None:
+            return []
+        return [f"{type(self).__name__} has no guarantee and cannot hold the quota ({quota.text}); audits measure it."]
 
     def _validator(self, lists: Lists) -> Validator:
         decision = self._decision(lists)
@@ -431,6 +438,7 @@ _COUNT_SENTENCES = {
     "lists_without_relevant_item": "{} training lists have no relevant item",
     "single_group_lists": "{} training lists have a single group: nothing is asked of their policies",
     "constant_features": "{} features are constant in the training data and carry no information",
+    "lists_without_quota": "{} training lists have no ranking that meets the quota, and were trained without it",
     "relaxed_lists": "{} training lists cannot meet delta and were trained with the smallest one that they can meet",
 }
 

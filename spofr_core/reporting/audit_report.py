@@ -64,6 +64,7 @@ def audit_html(
     repaired: Audited | None = None,
     relaxed: int = 0,
     comparison: Mapping[str, Any] | None = None,
+    quota: Mapping[str, Any] | None = None,
 ) -> str:
     """A self-contained HTML report of an audit.
 
@@ -81,13 +82,15 @@ def audit_html(
         Queries that the repair could not bring within delta.
     comparison : mapping, optional
         `Comparison.summary`, for the section that compares this ranking with others.
+    quota : mapping, optional
+        `Repair.summary["quota"]`, for what the quota costs.
 
     Returns
     -------
     str
         The page: the sections in `SECTIONS`, in their order.
     """
-    report = Report(result, provenance or Provenance(), repaired, relaxed, comparison)
+    report = Report(result, provenance or Provenance(), repaired, relaxed, comparison, quota)
     placed = [(section, section.content(report)) for section in SECTIONS.values()]
     sections = [(section, content) for section, content in placed if content is not None]
     return page_from(
@@ -130,11 +133,13 @@ def _about(report: Report) -> Content:
         f"{counted(queries['total'], 'query', 'queries')}, {counted(items, 'item', 'items')}, "
         f"{counted(len(groups), 'group', 'groups')}"
     )
+    quota = summary["quota"]
+    also = "" if quota is None else f" In every ranking that may be shown: {name_text(quota['text'], 200)}."
     terms = [
         Term("Data", f"{name_text(given.source or 'not named', 120)}: {sizes}"),
         Term("Date", _day(given).isoformat()),
         Term("Auditor", name_text(given.auditor or "not named", 120)),
-        Term("Question asked", f"{summary['definition']} Here {delta_text(summary['delta'], summary['unit'])}."),
+        Term("Question asked", f"{summary['definition']} Here {delta_text(summary['delta'], summary['unit'])}.{also}"),
         Term("Repair", _repair(report)),
     ]
     if given.fingerprint:
@@ -147,7 +152,7 @@ def _about(report: Report) -> Content:
 def _repair(report: Report) -> str:
     if report.repaired is None:
         return "Not computed here; “spofr repair” says what it would change."
-    return repair_sentence(report.summary, report.repaired.summary, report.relaxed)
+    return repair_sentence(report.summary, report.repaired.summary, report.relaxed, quota=report.quota)
 
 
 def _plain(report: Report) -> Content:
@@ -334,10 +339,18 @@ def _definitions(report: Report) -> Content:
             f"above {violation_text(summary['range']['largest'], unit)} nothing is forbidden",
         ),
     ]
+    if summary["quota"] is not None:
+        terms.append(Term("Quota", _QUOTA))
     if summary["merits"]:
         merits = ", ".join(f"{name_text(name)} {number(merit)}" for name, merit in summary["merits"].items())
         terms.insert(1, Term("Merit mu_g", f"{merits}; mu is the mean merit of the list's own items"))
     return Content(terms=terms)
+
+
+_QUOTA = (
+    "a group of n_g among n items has a share of k n_g / n in the first k, rounded down or up; a count may differ from "
+    "that by the number allowed, in every ranking that may be shown, ties in every order included"
+)
 
 
 def _provenance(report: Report) -> Content:

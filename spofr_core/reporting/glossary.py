@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from spofr_core.fairness import NOTIONS, Composition, Fairness, largest_delta
+from spofr_core.fairness import NOTIONS, Composition, Fairness, Quota, largest_delta
 from spofr_core.policy import Policy, fair_policy
 from spofr_core.reporting.words import listed, number, percent
 
@@ -142,6 +142,17 @@ def _lottery(worked: WorkedList) -> str:
     return f"{listed(drawn)}: on average no group is more than {percent(worked.left, 0)} off."
 
 
+def _counts(worked: WorkedList) -> str:
+    quota = Quota(slack=0)
+    women = [worked.groups[: k + 1].count("women") for k in range(len(worked.items))]
+    kept = fair_policy(worked.scores, worked.groups, worked.fairness.with_quota(quota))
+    orders = listed([" ".join(worked.items[item] for item in ranking) for ranking in kept.rankings], word="or")
+    return (
+        f"Of the first three, {women[2]} is a woman; the share of women is {number(3 * women[-1] / len(women))}, "
+        f"rounded 1 or 2. With that rule for every prefix, {orders} may be drawn."
+    )
+
+
 def _proved(worked: WorkedList) -> str:
     proof = worked.policy.certificate
     return (
@@ -229,6 +240,11 @@ TERMS: tuple[Term, ...] = (
         "policy",
         "A lottery over rankings: each reader sees one of them, and delta holds on average.",
         _lottery,
+    ),
+    Term(
+        "quota",
+        "What must hold in each ranking that is drawn, and not on average: how many items of a group the first k have.",
+        _counts,
     ),
     Term(
         "repair",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spofr_core.reporting.words import MOST_NAMED, counted, listed, named, violation_text
+from spofr_core.reporting.words import MOST_NAMED, counted, listed, name_text, named, violation_text
 
 
 def plain_summary(summary: Mapping[str, Any], repaired: Mapping[str, Any] | None = None) -> list[str]:
@@ -28,6 +28,8 @@ def plain_summary(summary: Mapping[str, Any], repaired: Mapping[str, Any] | None
     if not queries["applicable"]:
         return [*found, "No list has entries of two groups, so there is nothing to compare."]
     found += [f"Who is seen more: {_who(summary)}", f"List by list: {_lists(summary)}"]
+    if summary["quota"] is not None and summary["quota"]["queries"]["applicable"]:
+        found.append(f"One list at a time: {_quota(summary['quota'])}")
     if repaired is not None:
         found.append(f"What can be done: {_repair(summary, repaired)}")
     small = [named(name) for name, group in groups.items() if group["small"]]
@@ -72,9 +74,21 @@ _LIMITS = {
 }
 
 
+def _quota(quota: Mapping[str, Any]) -> str:
+    queries = quota["queries"]
+    text = name_text(quota["text"], 200)
+    if not queries["broken"]:
+        return f"no order that readers may see breaks the rule for single lists ({text})."
+    return (
+        f"in {queries['broken']:,} of {queries['applicable']:,} lists readers may see an order that breaks the rule "
+        f"for single lists ({text})."
+    )
+
+
 def _repair(summary: Mapping[str, Any], repaired: Mapping[str, Any]) -> str:
     before, after = summary["queries"], repaired["queries"]
-    if before["fair"] == before["judged"]:
+    quota = summary["quota"]
+    if before["fair"] == before["judged"] and not (quota and quota["queries"]["broken"]):
         return "nothing has to change."
     if after["fair"] == after["judged"]:
         return "the same entries can be put into orders, drawn by lot, with which every list keeps the limit."

@@ -55,7 +55,7 @@ class Report:
     """What sections speak of: the result of an audit, where it came from, and the audit of its repair if there is one.
 
     `relaxed` counts the queries that no repair brings within delta; `comparison` is `Comparison.summary`, if this
-    ranking was compared with others.
+    ranking was compared with others; `quota` is that of `Repair.summary`.
     """
 
     result: Audited
@@ -63,6 +63,7 @@ class Report:
     repaired: Audited | None = None
     relaxed: int = 0
     comparison: Mapping[str, Any] | None = None
+    quota: Mapping[str, Any] | None = None
 
     @property
     def summary(self) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spofr_core.fairness import NOTIONS, Unit, format_delta
+from spofr_core.fairness import NOTIONS, Quota, Unit, format_delta
 
 LONGEST_NAME = 60
 """Names from the data are cut after this many characters when they stand in a sentence."""
@@ -45,6 +45,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
 def verdict_details(summary: Mapping[str, Any]) -> list[str]:
     """What stands beneath the headline: how many were judged, how sure it is, and the worst case with its direction."""
     found = [] if summary["model"] is None else [_model_sentence(summary)]
+    found += [] if summary["quota"] is None else [quota_sentence(summary["quota"])]
     queries, ratio, unit = summary["queries"], summary["exposure_ratio"], summary["unit"]
     if queries["judged"] == 1:
         found.append("A single query was judged: it says nothing about others.")
@@ -79,8 +80,9 @@ def _model_sentence(summary: Mapping[str, Any]) -> str:
     model = summary["model"]
     title, plain = name_text(model["title"]), model["plain_sort"]
     if not model["guaranteed"]:
-        return f"Audited is what {title} puts out, which has no guarantee."
-    sentence = f"Audited are the policies of {title}, which hold delta wherever a list can"
+        return f"Audited is what {title} puts out, which has no guarantee{_of_either(summary)}."
+    held = "delta" if summary["quota"] is None else "delta and the quota"
+    sentence = f"Audited are the policies of {title}, which hold {held} wherever a list can"
     if plain is None or not plain["queries"]["judged"]:
         return f"{sentence}."
     queries, largest = plain["queries"], violation_text(plain["violation"]["max"], summary["unit"])
@@ -88,6 +90,40 @@ def _model_sentence(summary: Mapping[str, Any]) -> str:
         f"{sentence}; sorted plainly by the same scores, {queries['fair']:,} of "
         f"{counted(queries['judged'], 'judged query', 'judged queries')} would, with violations of up to {largest}."
     )
+
+
+def _of_either(summary: Mapping[str, Any]) -> str:
+    return "" if summary["quota"] is None else ": it can hold neither delta nor a quota"
+
+
+def quota_sentence(quota: Mapping[str, Any]) -> str:
+    """How often what is shown breaks the quota.
+
+    Parameters
+    ----------
+    quota : mapping
+        `AuditResult.summary["quota"]`.
+
+    Returns
+    -------
+    str
+        Such as "In 112 of 500 queries some ranking that may be shown has a group more than 1 away from its share in
+        the top 10; 22.3 % of what is shown does."
+    """
+    queries, draws = quota["queries"], quota["draws"]
+    if not queries["applicable"]:
+        return "No query can be asked about the quota: none has two groups and a ranking that meets it."
+    if not queries["broken"]:
+        return f"Every ranking that may be shown is within the quota: {name_text(quota['text'], 200)}."
+    broken = Quota(**{name: quota[name] for name in ("slack", "top", "minimum")}).broken_text
+    all_of_them = "the only query" if queries["applicable"] == 1 else f"all {queries['applicable']:,} queries"
+    some = f"{queries['broken']:,} of {queries['applicable']:,} queries"
+    where = all_of_them if queries["broken"] == queries["applicable"] else some
+    sentence = f"In {where} some ranking that may be shown {name_text(broken, 200)}"
+    if abs(draws["share"] - queries["share"]) < 5e-4:
+        return f"{sentence}."
+    sure = f" (drawn, give or take {percent(2 * quota['error'])})" if quota["error"] >= 5e-4 else ""
+    return f"{sentence}; {percent(draws['share'])} of what is shown does{sure}."
 
 
 def exposure_sentence(summary: Mapping[str, Any]) -> str | None:
@@ -194,6 +230,12 @@ def caveats(summary: Mapping[str, Any]) -> list[str]:
             f"{counted(infeasible['count'], 'query', 'queries')} that no policy can bring within this delta; "
             f"the hardest, {name_text(hardest['query'])}, needs at least {violation_text(hardest['min_delta'], unit)}."
         )
+    if summary["quota"] is not None and summary["quota"]["impossible"]:
+        first = summary["quota"]["impossible_queries"][0]
+        found.append(
+            f"{counted(summary['quota']['impossible'], 'query', 'queries')} of which no ranking can meet the quota, "
+            f"such as {name_text(first['query'])} in its first {first['prefix']:,} positions; counted, not judged."
+        )
     found += [f"{rows:,} left out: {name_text(reason, 120)}." for reason, rows in summary["excluded"].items() if rows]
     found += [_small_sentence(name, group) for name, group in summary["groups"].items() if group["small"]]
     utility = summary["utility"]
@@ -209,7 +251,9 @@ def _small_sentence(name: str, group: Mapping[str, Any]) -> str:
     return f"{start_sentence(named(name))} {has(name)} only {size}{beside}: too few to stand in the headline."
 
 
-def repair_sentence(before: Mapping[str, Any], after: Mapping[str, Any], relaxed: int) -> str:
+def repair_sentence(
+    before: Mapping[str, Any], after: Mapping[str, Any], relaxed: int, *, quota: Mapping[str, Any] | None = None
+) -> str:
     """What an exact fair re-ranking of the same scores changes.
 
     Parameters
@@ -218,14 +262,48 @@ def repair_sentence(before: Mapping[str, Any], after: Mapping[str, Any], relaxed
         `AuditResult.summary` of the present ranking and of its repair.
     relaxed : int
         Queries that cannot hold delta.
+    quota : mapping, optional
+        `Repair.summary["quota"]`, to say what the quota costs.
     """
+    broken = before["quota"] is not None and before["quota"]["queries"]["broken"]
+    if quota is not None:
+        return f"{_delta_repaired(before, after, relaxed, bool(broken))} {_quota_repaired(before, after, quota)}"
+    return _delta_repaired(before, after, relaxed, bool(broken))
+
+
+def _quota_repaired(before: Mapping[str, Any], after: Mapping[str, Any], quota: Mapping[str, Any]) -> str:
+    """What is left of the quota's breaches, and its price."""
+    left, price = after["quota"]["queries"]["broken"], quota["price"]
+    if left:
+        return f"In {counted(left, 'query', 'queries')} some ranking that can be drawn still breaks the quota."
+    within = "Every ranking that can be drawn is within the quota."
+    lifted = after["quota"]["impossible"]
+    if lifted:
+        who = counted(lifted, "query", "queries")
+        within = f"Every ranking that can be drawn is within the quota, except in {who} of which none could be."
+    if price["share"] is None:
+        return f"{within} It costs {number(price['mean'])} of utility more than delta alone."
+    if price["share"] < 1e-9:
+        return f"{within} It costs nothing beyond delta."
+    return f"{within} It costs {_price(price['share'])} of the utility more than delta alone."
+
+
+def _price(share: float) -> str:
+    return percent(share, 2) if share >= 1e-4 else "less than 0.01 %"
+
+
+def _delta_repaired(before: Mapping[str, Any], after: Mapping[str, Any], relaxed: int, quota_broken: bool) -> str:
     queries, delta = after["queries"], delta_text(before["delta"], before["unit"])
     if not queries["judged"]:
         why = "this delta forbids nothing here" if queries["applicable"] else "there is nothing to judge"
-        return f"Nothing has to change: {why}."
+        return f"{_start(why)}." if quota_broken else f"Nothing has to change: {why}."
     if before["queries"]["fair"] == before["queries"]["judged"]:
         every = "the query holds" if queries["judged"] == 1 else "every judged query holds"
-        return f"Nothing has to change: {every} {delta} as it is."
+        return (
+            f"{_start(every)} {delta} as it is."
+            if quota_broken
+            else (f"Nothing has to change: {every} {delta} as it is.")
+        )
     held = f"{queries['fair']:,} of {counted(queries['judged'], 'query holds', 'queries hold')} {delta}"
     sentence = f"Re-ranked exactly from the same scores, {held}"
     utility, repaired = before["utility"], after["utility"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spofr_core.experiments import RunConfig, SweepSpec
+from spofr_core.fairness import Quota
 from spofr_core.learning import load_model
 
 BUNDLED = sorted((Path(__file__).resolve().parents[2] / "sample_data" / "sweep").glob("*.zip"))
@@ -58,3 +59,16 @@ def test_an_older_sweep_is_the_same_sweep():
 
     assert runs({"scorer": "logistic"}) == runs({"loss": "logistic"})
     assert runs({}) == runs({"scorer": "listnet"}) == runs({"scorer": "network"})
+
+
+def test_a_quota_is_part_of_a_name_and_its_absence_is_not():
+    plain = SweepSpec.from_dict({"dataset": {"sample": "german-credit"}, "methods": ["pto"], "deltas": [0.05]})
+    quota = {"slack": 1, "top": 10}
+    asked = SweepSpec.from_dict(plain.to_dict() | {"every_ranking": quota})
+    (before,), (after,) = plain.runs(), asked.runs()
+    assert "every_ranking" not in before.to_dict()
+    assert after.to_dict()["every_ranking"] == quota
+    assert before.run != after.run
+    assert RunConfig.from_dict(json.loads(json.dumps(after.to_dict()))).every_ranking == Quota(**quota)
+    assert "at most 1 from its share in every prefix of the top 10" in after.title
+    assert "share" not in before.title

@@ -65,6 +65,7 @@ def summary(**changes: Any) -> dict[str, Any]:
         "excluded": {},
         "notes": [],
         "utility": None,
+        "quota": None,
         "model": None,
     }
     return base | changes

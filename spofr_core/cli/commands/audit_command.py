@@ -48,7 +48,7 @@ def audit_command(
     small_lists: Annotated[int, typer.Option(help="Groups in fewer lists than this are small too.")] = 10,
     model: ModelOption = None,
     fail_on_violation: Annotated[
-        bool, typer.Option("--fail-on-violation", help="Exit with 1 when a query breaks delta.")
+        bool, typer.Option("--fail-on-violation", help="Exit with 1 when a query breaks delta or the quota.")
     ] = False,
     workers: WorkersOption = 1,
     scheduler: SchedulerOption = None,
@@ -146,7 +146,7 @@ def _write_report(html: Path, result: AuditResult, origin: Provenance, ranked: R
     after: dict[str, Any] = {}
     if ranked is not None and ranked.score is not None:
         found = repair(ranked, result.fairness, on_infeasible="relax", measured=result.measurement)
-        after = {"repaired": found.after, "relaxed": len(found.policies.relaxed)}
+        after = {"repaired": found.after, "relaxed": len(found.policies.relaxed), "quota": found.summary["quota"]}
     path = html / report_name(result.summary, origin) if html.is_dir() else html
     write_whole(path, audit_html(result, provenance=origin, **after).encode("utf-8"))
     if path != html:

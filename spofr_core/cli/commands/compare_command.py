@@ -39,8 +39,8 @@ def compare_command(
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            help="Compare only this: exposure, exposure:GROUP, exposure_ratio, violation, fair, or a measure such as "
-            "nDCG@5 or NDKL; repeat for more. Without it, all that an audit has."
+            help="Compare only this: exposure, exposure:GROUP, exposure_ratio, violation, fair, quota, or a measure "
+            "such as nDCG@5 or NDKL; repeat for more. Without it, all that an audit has."
         ),
     ] = None,
     fail_if_worse: Annotated[

@@ -50,6 +50,10 @@ def measure_command(
     if list_:
         _print_catalogue()
         return
+    if ask.quota is not None and model is None:
+        raise ConfigError(
+            "Measures know no quota; `spofr audit` with --quota-slack or --quota-min tells what breaks it."
+        )
     from spofr_core.evaluation import measure, measure_folder
 
     how: dict[str, Any] = {"target": _target(target), "protected": protected, "cutoff": cutoff, "seed": seed}

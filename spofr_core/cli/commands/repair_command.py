@@ -87,14 +87,15 @@ def _print_repair(summary: dict[str, Any]) -> None:
     from spofr_core.evaluation import repair_table
     from spofr_core.reporting import repair_sentence
 
-    typer.echo(repair_sentence(_audited(summary, "before"), _audited(summary, "after"), len(summary["relaxed"])))
+    before, after = (_audited(summary, when) for when in ("before", "after"))
+    typer.echo(repair_sentence(before, after, len(summary["relaxed"]), quota=summary["quota"]))
     typer.echo(summary["maximised"])
     rows = repair_table(summary)
     width = int(rows["label"].str.len().max())
     typer.echo(f"{'':{width}} {'before':>10} {'after':>10}")
     for row in rows.to_dict("records"):
-        before, after = (_cell(float(row[when]), row["unit"]) for when in ("before", "after"))
-        typer.echo(f"{row['label']:{width}} {before:>10} {after:>10}")
+        cells = (_cell(float(row[when]), row["unit"]) for when in ("before", "after"))
+        typer.echo(" ".join([f"{row['label']:{width}}", *(f"{cell:>10}" for cell in cells)]))
     for query in summary["relaxed"]:
         least = format_delta(query["min_delta"], summary["unit"])
         typer.echo(f"relaxed: query {query['query']} can hold delta = {least} at best")
@@ -106,7 +107,8 @@ def _audited(summary: dict[str, Any], when: str) -> dict[str, Any]:
     """What the sentence reads of an audit's summary, from that of a repair."""
     state = summary[when]
     utility = None if state["dcg"] is None else {"dcg": state["dcg"]}
-    return {"delta": summary["delta"], "unit": summary["unit"], "queries": state, "utility": utility}
+    asked = {"delta": summary["delta"], "unit": summary["unit"], "quota": state["quota"]}
+    return {**asked, "queries": state, "utility": utility}
 
 
 def _cell(value: float, unit: str) -> str:

@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
-from spofr_core.cli.options import DataOptions, SettingsOption, parse_settings
+from spofr_core.cli.options import (
+    DataOptions,
+    MinimumOption,
+    SettingsOption,
+    SlackOption,
+    TopOption,
+    parse_settings,
+)
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import Interrupt, ProbeOption, SchedulerOption, WorkersOption, announce, sweep_executor
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import NOTIONS, parse_deltas
+from spofr_core.fairness import NOTIONS, parse_deltas, parse_quota
 from spofr_core.learning import METHODS
 
 if TYPE_CHECKING:
@@ -48,6 +55,9 @@ def sweep_command(
     notions: Annotated[str, typer.Option(help=f"Of {', '.join(NOTIONS)}.")] = "exposure",
     clicks: Annotated[str | None, typer.Option(help="Training sizes in clicks; the true labels without it.")] = None,
     seeds: Annotated[int, typer.Option(help="Number of seeds.")] = 1,
+    quota_slack: SlackOption = None,
+    quota_top: TopOption = None,
+    quota_min: MinimumOption = None,
     setting: SettingsOption = None,
     workers: WorkersOption = 1,
     scheduler: SchedulerOption = None,
@@ -61,9 +71,12 @@ def sweep_command(
 
     if changed_data not in ("error", "rerun"):
         raise ConfigError(f"--changed-data is {changed_data!r}; give 'error' or 'rerun'.")
+    quota = parse_quota(quota_slack, quota_top, quota_min)
     if spec is not None:
         if sample is not None or file is not None:
             raise ConfigError("Both a SPEC file and --sample or --file are given; the file says which data.")
+        if quota is not None:
+            raise ConfigError("Both a SPEC file and a quota are given; write it into the file as 'every_ranking'.")
         described = SweepSpec.read(spec)
     else:
         described = SweepSpec.from_dict(
@@ -76,6 +89,7 @@ def sweep_command(
                 "notions": _words(notions),
                 "clicks": [None] if clicks is None else _numbers(clicks, "--clicks", int),
                 "seeds": seeds,
+                "every_ranking": None if quota is None else quota.to_dict(),
                 "training": parse_settings(setting),
             }
         )

@@ -95,6 +95,7 @@ def run_config(
         merits=ask.merits,
         notion=ask.notion,
         position_bias=ask.position_bias,
+        every_ranking=ask.quota,
         groups=groups,
         clicks=clicks,
         seed=seed,

@@ -39,6 +39,7 @@ def verify_command(
         "ok": checked.ok,
         "delta": fairness.delta,
         "unit": fairness.unit,
+        "quota": None if fairness.every_ranking is None else fairness.every_ranking.to_dict(),
         "queries": len(table),
         "failed": int((~table["ok"]).sum()),
         "relaxed": int(table["relaxed"].notna().sum()),
@@ -65,6 +66,8 @@ def _verdict(summary: dict[str, Any]) -> str:
         sentence = f"{total - relaxed:,} of {total:,} queries hold delta, the others their smallest feasible one"
     else:
         sentence = "Every query holds delta"
+    if summary["ok"] and summary["quota"] is not None:
+        sentence += ", and every ranking keeps the quota"
     if summary["max_violation"] is not None:
         sentence += f"; largest violation {format_delta(summary['max_violation'], summary['unit'])}"
     if summary["max_gap"] is not None:

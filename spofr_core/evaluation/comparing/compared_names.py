@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from spofr_core.errors import ConfigError
-from spofr_core.evaluation.comparing.quantities import EXPOSURE, SAME_AS_VIOLATION, VIOLATION
+from spofr_core.evaluation.comparing.quantities import EXPOSURE, QUOTA, SAME_AS_VIOLATION, VIOLATION
 from spofr_core.measures import parse_measure
 
-AUDITED = (EXPOSURE, "exposure_ratio", VIOLATION, "fair")
-"""What every audit is compared in; "exposure" stands for all groups, "exposure:women" for one."""
+AUDITED = (EXPOSURE, "exposure_ratio", VIOLATION, "fair", QUOTA)
+"""What audits are compared in; "exposure" stands for all groups, "exposure:women" for one."""
 
 
 def is_audited(name: str) -> bool:

@@ -16,7 +16,7 @@ from spofr_core.evaluation.query_table import BoolArray, FloatArray, JudgedTable
 from spofr_core.measures import Better, Measure
 
 Kind = Literal["group", "ratio", "violation", "share", "measure"]
-EXPOSURE, RATIO, VIOLATION, FAIR = "exposure", "exposure_ratio", "violation", "fair"
+EXPOSURE, RATIO, VIOLATION, FAIR, QUOTA = "exposure", "exposure_ratio", "violation", "fair", "quota"
 SAME_AS_VIOLATION = "max_violation"
 PER_QUERY_RATIO = "exposure_ratio_per_query"
 """The measure "exposure_ratio", a mean over queries, beside the ratio of the audit, which is one over all queries."""
@@ -112,6 +112,8 @@ def _audits_differ(pair: Pair) -> dict[str, str]:
         differing[EXPOSURE] = f"the groups differ ({_listed(before)} and {_listed(after)})"
     mine, theirs = before.fairness, after.fairness
     if mine is not None and theirs is not None:
+        if mine.every_ranking != theirs.every_ranking:
+            differing[QUOTA] = "the quotas differ, or only one of the two has one"
         for what in ("notion", "unit", "merits"):
             if getattr(mine, what) != getattr(theirs, what):
                 if what == "merits" and not pair.same_groups:
@@ -170,6 +172,16 @@ def _audited(pair: Pair, before: JudgedTable, after: JudgedTable, differing: dic
             after=np.where(after.applicable, np.abs(after.worst_violation), np.nan),
             better="lower" if pair.same_groups else "",
             unit="share" if mine.unit == "share" else "",
+        )
+    if QUOTA not in differing and before.quota and after.quota:
+        yield Quantity(
+            name=QUOTA,
+            label="chance that what is shown breaks the quota",
+            kind="measure",
+            before=before.quota["chance"],
+            after=after.quota["chance"],
+            better="lower" if pair.same_groups else "",
+            unit="share",
         )
     both = before.judged & after.judged
     yield Quantity(

@@ -85,6 +85,7 @@ def run_fairness(config: RunConfig, train: RankingDataset) -> Fairness:
         notion=config.notion,
         merits=(config.merits or group_merits(train)) if NOTIONS[config.notion].needs_merits else None,
         position_bias=config.position_bias,
+        every_ranking=config.every_ranking,
     )
 
 
@@ -109,6 +110,9 @@ def _output(
             measured["violation_signed_mean"] = measurement.summary["violation"]["signed_mean"]
             applicable = int(frame["applicable"].sum())
             facts = card_facts(config, measurement.summary, measured["fair_share"], applicable, notes)
+            if fairness.every_ranking is not None:
+                quota = measurement.judge(fairness).summary["quota"]
+                measured["quota"] = {name: quota[name] for name in ("queries", "draws", "impossible")}
     report = model.report.to_dict()
     history = report.pop("history")
     measured |= {"groups": parts.test.n_groups, "seconds": report["seconds"], "epochs": report["epochs"]}

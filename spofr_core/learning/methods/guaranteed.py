@@ -21,7 +21,8 @@ FloatArray = NDArray[np.float64]
 class ProgrammeEstimator(Estimator):
     """Ranks by the optimal policy of the fair-ranking programme for the estimates of a scorer.
 
-    Whatever the scorer learned, every policy holds delta in every list; it has the greatest utility of all such
+    Whatever the scorer learned, every policy holds delta in every list, and each of its rankings the quota, where
+    there is one; it has the greatest utility of all such
     policies *if* the estimates are right. The same trained scorer serves any delta, notion and exposure model.
     """
 
@@ -55,6 +56,9 @@ class ProgrammeEstimator(Estimator):
             on_infeasible=on_infeasible,
         )
 
+    def _promises(self) -> list[str]:
+        return []
+
     def _decision(self, lists: Lists) -> Decision:
         return EstimatedDecision(FairDecision(lists, self.fairness, self.discount), self._estimates, lists.offsets)
 
@@ -66,7 +70,9 @@ class ProgrammeEstimator(Estimator):
         return prepared(lists, self.fairness, self.discount)
 
     def _counts(self, lists: Lists) -> dict[str, int]:
-        return {"relaxed_lists": len(self._programme(lists).relaxed)}
+        programme = self._programme(lists)
+        lifted = {"lists_without_quota": len(programme.lifted)} if programme.lifted else {}
+        return {"relaxed_lists": len(programme.relaxed), **lifted}
 
 
 class EstimatedDecision:

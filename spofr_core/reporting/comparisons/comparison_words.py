@@ -359,6 +359,7 @@ def _refused(name: str) -> str:
         "exposure_ratio": "The exposure ratio is",
         "violation": "Violations are",
         "fair": "The share of queries that hold delta is",
+        "quota": "The chance that what is shown breaks the quota is",
     }
     return known.get(name, f"{name_text(name)} is")
 
