@@ -10,7 +10,7 @@ from dashboard.session.every_list.quota_address import read_quota
 from dashboard.session.findings.report_parts import NOTHING_MORE, ReportParts, usable_window
 from dashboard.session.sources import Loaded
 from spofr_core.evaluation import Rival
-from spofr_core.fairness import NOTIONS, written_delta
+from spofr_core.fairness import NOTIONS, quota_options, written_delta
 
 _IMPORTED = {
     "read_dataset": "data",
@@ -39,7 +39,8 @@ def command_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING
     """`spofr audit ...`; None where no command reads the same rows."""
     if source.arguments is None:
         return None
-    options = ["--delta", written_delta(choices.delta, choices.unit), *_options(source, parts), *_quota(choices)]
+    quota = read_quota(choices.quota, choices.quota_min)
+    options = ["--delta", written_delta(choices.delta, choices.unit), *_options(source, parts), *quota_options(quota)]
     if source.model is not None:
         # The shell asks a model for the notion and exposure model that it was trained for, at any delta.
         trained = source.model.fairness
@@ -60,19 +61,6 @@ def _options(source: Loaded, parts: ReportParts) -> list[str]:
     window = usable_window(source.data, parts)
     timed = window is not None and window != ReportParts.window
     return [*(["--window", str(window)] if timed else []), *parts.options]
-
-
-def _quota(choices: Choices) -> list[str]:
-    """What every list that is drawn has to hold, as options of the shell."""
-    quota = read_quota(choices.quota, choices.quota_min)
-    if quota is None:
-        return []
-    given = [] if quota.slack is None else ["--quota-slack", str(quota.slack)]
-    given += [] if quota.top is None else ["--quota-top", str(quota.top)]
-    for name, depths in (quota.minimum or {}).items():
-        for depth, count in depths.items():
-            given += ["--quota-min", f"{name}@{depth}={count}"]
-    return given
 
 
 def python_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING_MORE) -> str:

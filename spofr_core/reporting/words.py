@@ -296,11 +296,11 @@ def _delta_repaired(before: Mapping[str, Any], after: Mapping[str, Any], relaxed
     queries, delta = after["queries"], delta_text(before["delta"], before["unit"])
     if not queries["judged"]:
         why = "this delta forbids nothing here" if queries["applicable"] else "there is nothing to judge"
-        return f"{_start(why)}." if quota_broken else f"Nothing has to change: {why}."
+        return f"{start_sentence(why)}." if quota_broken else f"Nothing has to change: {why}."
     if before["queries"]["fair"] == before["queries"]["judged"]:
         every = "the query holds" if queries["judged"] == 1 else "every judged query holds"
         return (
-            f"{_start(every)} {delta} as it is."
+            f"{start_sentence(every)} {delta} as it is."
             if quota_broken
             else (f"Nothing has to change: {every} {delta} as it is.")
         )
