@@ -32,7 +32,7 @@ def test_the_shell_trains_audits_and_repairs_with_trees(tmp_path):
     record = RunStore(out, create=False).records()[0]
     assert record.config.title.startswith("spofr:trees on adult")
     names = {path.name for path in RunStore(out, create=False).model_folder(record.run).iterdir()}
-    assert names == {"model.json", "model.safetensors", "trees.txt"}
+    assert names == {"model.json", "model.safetensors", "model_card.md", "trees.txt"}
     assert load_model(RunStore(out, create=False).model_folder(record.run)).learned.scorer.name == "trees"
 
 

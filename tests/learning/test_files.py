@@ -38,7 +38,7 @@ def test_a_saved_model_is_the_same_model(method, data, tmp_path):
     vector = np.linspace(1, 0, 9)
     np.testing.assert_array_equal(again.policies(data).expectation(vector), model.policies(data).expectation(vector))
     assert again.report == model.report
-    assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["model.json", "model.safetensors"]
+    assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["model.json", "model.safetensors", "model_card.md"]
 
 
 def test_the_header_tells_what_is_needed(saved, data):

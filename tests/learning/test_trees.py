@@ -136,7 +136,7 @@ def test_every_loss_teaches_trees_which_are_saved_read_and_resumed(method, setti
         for policy in again.policies(validation):
             assert max(abs(v) for v in policy.violations.values()) <= 0.02 + 1e-9
     names = {path.name for path in (tmp_path / "m").iterdir()}
-    assert names == {"model.json", "model.safetensors", "trees.txt"}
+    assert names == {"model.json", "model.safetensors", "model_card.md", "trees.txt"}
 
     def kill(progress):
         if progress.kind == "epoch" and progress.epoch == 13:  # the last state is that after the tenth
