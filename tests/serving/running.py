@@ -83,11 +83,11 @@ class Reader:
         self._connection = None
 
 
-def get(port: int, path: str) -> tuple[int, str]:
+def get(port: int, path: str, **headers: str) -> tuple[int, str]:
     """Status and text of a page."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
-        connection.request("GET", path)
+        connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:

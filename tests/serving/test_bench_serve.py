@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spofr_core.serving.bench.bench_load import bench_load
+from spofr_core.serving.bench.bench_minutes import bench_minutes
 from spofr_core.serving.bench.bench_serve import LIMITS, bench_serve
 
 
@@ -17,8 +18,17 @@ def test_the_benchmark_tells_its_ratios_and_limits():
 
 
 def test_the_service_is_asked_beside_an_echo():
-    found = bench_load(requests=30, rounds=1)
-    assert found["requests"] == 30
+    found = bench_load(requests=30, rounds=1, readers=3)
+    assert (found["requests"], found["readers"]) == (30, 3)
     ratio = found["ratios"]["service / echo, seconds per request"]
     speeds = found["requests_per_second"]
     assert ratio == pytest.approx(speeds["echo"] / speeds["service"])
+    assert set(found["limits"]) <= set(found["ratios"])
+
+
+def test_minutes_under_load_tell_memory_and_errors():
+    found = bench_minutes(0.04, readers=2)
+    assert found["requests"] > 20
+    assert found["ratios"]["requests that were not answered"] == 0
+    assert set(found["limits"]) == set(found["ratios"])
+    assert found["memory_mb"][0] > 20

@@ -135,17 +135,37 @@ def test_metrics_count_all_workers(day):
     assert len(day.answers) <= shown <= len(day.answers) + day.cut_off
 
 
-def test_a_token_keeps_others_out(tmp_path):
-    body = lists()[0]
-    with running(tmp_path, "--token", "open sesame") as (port, _):
+def test_the_real_service_refuses_falls_back_and_tells_of_both(tmp_path):
+    """A token, bad input, sizes, and a notion that no list can hold: each over HTTP."""
+    token = {"authorization": "Bearer open sesame"}
+    body = {"query": "q", "items": [{"id": k, "group": "ab"[k % 2], "score": k / 7} for k in range(4)]}
+    asked = ["--notion", "merit", "--merit", "a=0", "--merit", "b=5", "--delta", "0"]
+    with running(tmp_path, "--token", "open sesame", "--most-items", "5", *asked) as (port, _):
         reader = Reader(port)
-        assert reader.ask(body)[0] == 401
-        assert reader.ask(body, authorization="Bearer wrong")[0] == 401
-        assert reader.ask(body, authorization="Bearer open sesame")[0] == 200
-        assert reader.ask(b"x" * 1_100_000, authorization="Bearer open sesame")[0] == 413
-        assert get(port, "/metrics")[0] == 401
+        assert reader.ask(body)[0] == reader.ask(body, authorization="Bearer wrong")[0] == 401
+        status, answer = reader.ask(body, **token)
+        assert (status, answer["how"], answer["ranking"], answer["bound"]) == (200, "sorted", list("3210"), None)
+        assert "no policy holds delta here; the smallest that one could hold is" in answer["reason"]
+        for bad, field, remedy in (
+            ({**body, "items": [{"id": 1, "group": "a", "score": "x"}]}, "items.0.score", "give a number"),
+            ({"query": "q"}, "items", "it is missing; add it"),
+            ({**body, "items": body["items"] * 2}, "items", "has 8 items; this service takes at most 5"),
+            (b"{", "body", "the body is no JSON"),
+        ):
+            status, answer = reader.ask(bad, **token)
+            assert (status, answer["detail"][0]["field"]) == (422, field)
+            assert remedy in answer["detail"][0]["message"]
+        status, answer = reader.ask(b"x" * 1_100_000, **token)
+        assert (status, answer["detail"][0]["field"]) == (413, "body")
         reader.close()
-        assert [get(port, path)[0] for path in ("/health", "/docs", "/openapi.json")] == [200] * 3
+        assert get(port, "/metrics")[0] == 401
+        told = get(port, "/metrics", **token)[1]
+        for line in ('impressions_total{how="sorted"} 1.0', 'refused_total{status="422"} 4.0', 'status="413"} 1.0'):
+            assert line in told
+        pages = {path: get(port, path) for path in ("/health", "/docs", "/openapi.json")}
+        assert {status for status, _ in pages.values()} == {200}
+        assert json.loads(pages["/health"][1])["otherwise"] == "sort"
+        assert "/rank" in json.loads(pages["/openapi.json"][1])["paths"]
 
 
 def test_an_address_that_others_reach_asks_for_a_token(tmp_path):
