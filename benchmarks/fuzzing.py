@@ -10,6 +10,8 @@ import decimal
 import gzip
 import io
 import signal
+import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -284,8 +286,11 @@ def readable(error: SpofrError) -> None:
         raise AssertionError(f"a message of {len(str(error)):,} characters: {str(error)[:80]!r}")
 
 
-def try_one(number: int) -> Failure | None:
-    """The mutated file of this number through its reader; the same number is the same try everywhere."""
+def try_one(number: int, ends: Counter[str] | None = None) -> Failure | None:
+    """The mutated file of this number through its reader; the same number is the same try everywhere.
+
+    `ends` counts how tries end: as a dataset, or in an error that is meant.
+    """
     rng = np.random.default_rng([7, number])
     names = list(seed_files())
     name = names[int(rng.integers(len(names)))]
@@ -294,7 +299,19 @@ def try_one(number: int) -> Failure | None:
     def failed(what: str) -> Failure:
         return Failure(number, "read_dataset", name, what)
 
-    return bounded(lambda: _read(content, name, rng), failed)
+    def read() -> None:
+        try:
+            _read(content, name, rng)
+        except SpofrError:
+            if ends is not None:
+                ends["error"] += 1
+            raise
+        if ends is not None:
+            ends["dataset"] += 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of pandas, about the damage
+        return bounded(read, failed)
 
 
 def bounded(act: Callable[[], object], failed: Callable[[str], Failure]) -> Failure | None:

@@ -24,7 +24,7 @@ ROOMS = (
     "serving",
     "cli",
 )
-DASHBOARD = ("escaping", "navigation", "charts", "jobs", "session", "widgets", "views", "app")
+DASHBOARD = ("first_visits", "escaping", "navigation", "charts", "jobs", "session", "widgets", "views", "app")
 """Each may import from those before it, and from itself."""
 MODULE = re.compile(r"(spofr_core|dashboard)(\.[a-z_]\w*)+")
 MOST_MODULES = 14

@@ -85,6 +85,7 @@ def test_lists_in_a_parquet_column() -> None:
 
 def test_two_parquet_columns_of_one_name() -> None:
     table = pa.table(list(columns().values()), ["qid", "doc", "score", "score"])
+    assert preview_table(parquet(table), header=False).head.shape[1] == 4
     with pytest.raises(DataError, match="several columns called 'score'"):
         read_dataset(parquet(table), group="doc")
 

@@ -22,6 +22,7 @@ def propose_roles(head: pd.DataFrame) -> tuple[dict[str, str], list[str]]:
     head : DataFrame
         The first rows.
     """
+    head = head.loc[:, ~head.columns.duplicated()]  # two columns of one name: the first speaks for both
     if len(head) < _LEAST_ROWS:
         return {}, []
     columns = {str(name): head[name] for name in head.columns if not head[name].isna().any()}
