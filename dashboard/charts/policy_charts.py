@@ -21,6 +21,7 @@ from dashboard.charts.drawing import (
     numbered,
     room,
     rule,
+    side,
     with_glyphs,
 )
 from dashboard.escaping import plot
@@ -38,6 +39,7 @@ from spofr_core.reporting import (
     policy_bounds_rows,
     position_frame,
     sampled_frame,
+    shortened,
     violation_text,
 )
 
@@ -85,11 +87,16 @@ def lottery_room(policy: Policy) -> int:
     """Pixels in width that the lottery takes before the names of its items lie on each other."""
     order = _drawn(policy)
     items = np.unique([by_score(policy)[:MOST_POSITIONS], *policy.rankings[order, :MOST_POSITIONS]])
-    names = {k: plot(policy.item_ids[k], _LETTERS) for k in items}
+    names = {k: _item_name(policy, k) for k in items}
     now = room([f"{names[k]}, {number(float(policy.scores[k]))}" for k in items])
     drawn = room([f"ranking {len(order)}", *names.values()])
     column = max(now / APART, drawn)
     return round(column * (_BEFORE + APART + len(order) - 1 + _AFTER)) + _NUMBERS + TITLE + EDGE
+
+
+def _item_name(policy: Policy, item: int) -> str:
+    """What a chart calls an item: without its middle where it is long, for names of items differ at their end."""
+    return plot(shortened(policy.item_ids[item], _LETTERS))
 
 
 def _drawn(policy: Policy) -> NDArray[np.intp]:
@@ -105,7 +112,7 @@ def _items_of(row: GroupRow, policy: Policy, columns: Mapping[float, NDArray[Any
         for position in range(shown)
         if policy.groups[ranking[position]] == row.group
     ]
-    names = {k: plot(policy.item_ids[k], _LETTERS) for _, _, k in where}
+    names = {k: _item_name(policy, k) for _, _, k in where}
     scores = {k: number(float(policy.scores[k])) for _, _, k in where}
     return {
         "type": "scatter",
@@ -130,7 +137,7 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     shown = len(frame)
     order = by_score(policy)[:shown]
     styles = group_styles(all_groups)
-    names = [plot(policy.item_ids[k], _LETTERS) for k in order]
+    names = [_item_name(policy, k) for k in order]
     looks = [styles[policy.groups[k]] for k in order]
     matrix = frame.drop(columns="item").to_numpy()
     cells: Trace = {
@@ -154,7 +161,7 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     return figure(
         [cells],
         height=110 + 22 * shown,
-        left=room(labels),
+        left=room(labels) + 10,  # the glyph is wider than a letter
         right=90,
         x={"title": "position", "constrain": "domain"},
         y={
@@ -251,13 +258,13 @@ def sampled_histogram(
         y={"title": "share of periods, %", "nticks": 4, "showgrid": True},
         shapes=[rule(delta), rule(expected, colour=palette.EXPECTED, dash="solid")],
         notes=[
-            note(delta, f"delta {violation_text(delta, unit)}"),
+            note(delta, f"delta {violation_text(delta, unit)}", xanchor=side(delta / high[-1])),
             note(
                 expected,
                 f"in expectation {violation_text(expected, unit)}",
                 yshift=16,
                 font={"color": palette.EXPECTED},
-                xanchor="left" if expected < high[-1] / 3 else "auto",
+                xanchor="left" if expected < high[-1] / 3 else side(expected / high[-1]),
             ),
         ],
     )

@@ -101,7 +101,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         help="\n".join(f"- **{markdown(m.title)}** ({m.promise}): {markdown(m.about, 500)}" for m in rivals),
     )
     ends = st.checkbox(
-        "And, to compare with, the plain sort and the random ranking",
+        "Also the plain sort and a random ranking",
         value=True,
         key="train-ends",
         help=" ".join(markdown(METHODS[name].about, 500) for name in baselines()),

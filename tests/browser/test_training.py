@@ -98,7 +98,7 @@ def spofr_alone(page: Page, *, deltas: str, steps: int) -> None:
     """The form of the Train page filled in for one method."""
     page.get_by_role("button", name="predict-then-optimise").click()
     settled(page)
-    page.locator("label").filter(has_text="And, to compare with").click()
+    page.locator("label").filter(has_text="Also the plain sort").click()
     settled(page)
     fill(page, "deltas", deltas)
     page.get_by_text("Training settings").click()
