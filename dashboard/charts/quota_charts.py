@@ -165,27 +165,39 @@ def shares_that_break(rows: Sequence[tuple[str, float, Sequence[float] | None]])
     """
     titles = [plot(title) for title, _, _ in rows]
     shares = np.array([100 * share for _, share, _ in rows])
-    broken = [palette.WARNING if share > 0 else palette.EXPECTED for share in shares]
-    reach = max([*shares, *(100 * ends[1] for _, _, ends in rows if ends)], default=0.0)
-    words = [percent(share) if share > 0 else "none" for _, share, _ in rows]
-    places = ["auto" if share > 0 else "outside" for share in shares]
-    drawn = bars(shares, titles, broken, words, textposition=places)
+    ends = np.array([max(100 * share, 100 * ci[1] if ci else 0.0) for _, share, ci in rows])
+    drawn = bars(shares, titles, palette.WARNING, [""] * len(rows))
+    # Beyond the interval, where no line crosses them.
+    words: Trace = {
+        "type": "scatter",
+        "mode": "text",
+        "x": ends,
+        "y": titles,
+        "text": [f" {percent(share)}" if share > 0 else " none" for _, share, _ in rows],
+        "textposition": "middle right",
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+    }
     intervals: list[Trace] = [
         {
             "type": "scatter",
             "mode": "lines",
-            "x": [100 * ends[0], 100 * ends[1]],
+            "x": [100 * ci[0], 100 * ci[1]],
             "y": [title, title],
             "line": {"width": 2, "color": palette.NEUTRAL},
             "hoverinfo": "skip",
         }
-        for title, (_, _, ends) in zip(titles, rows, strict=True)
-        if ends
+        for title, (_, _, ci) in zip(titles, rows, strict=True)
+        if ci
     ]
     return figure(
-        [drawn, *intervals],
+        [drawn, *intervals, words],
         height=70 + 42 * len(rows),
         left=room(titles),
-        x={"title": "lists drawn that break it, %", "range": [0, max(1.08 * reach, 1.0)], "nticks": 5},
+        x={
+            "title": "lists drawn that break it, %",
+            "range": [0, max(1.25 * float(ends.max(initial=0.0)), 1.0)],
+            "nticks": 5,
+        },
         y=group_axis(type="category"),
     )

@@ -45,6 +45,7 @@ def command_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING
         # The shell asks a model for the notion and exposure model that it was trained for, at any delta.
         trained = source.model.fairness
         same = (trained.notion, trained.position_bias) == (choices.notion, choices.position_bias)
+        same = same and (trained.every_ranking is None or quota is not None)  # it would keep that of its training
         return shlex.join(["spofr", "audit", *source.arguments, *options]) if same and not trained.merits else None
     if choices.notion != Choices.notion:
         options += ["--notion", choices.notion]

@@ -15,6 +15,7 @@ from dashboard.jobs.durations import from_a_probe
 from dashboard.jobs.job_board import workers
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose, follow
+from dashboard.session.every_list.quota_address import quota_for
 from dashboard.session.sources import UPLOAD, Loaded, loaded_data
 from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, write_upload
 from dashboard.session.visible_runs import results_of, sweeps
@@ -39,7 +40,7 @@ from spofr_core.experiments import (
     shared_sample,
     time_from_earlier_runs,
 )
-from spofr_core.fairness import Unit, format_delta, parse_deltas
+from spofr_core.fairness import Quota, Unit, format_delta, parse_deltas
 from spofr_core.learning import METHODS, SCORERS
 from spofr_core.reporting import baselines, counted, listed, method_title
 
@@ -135,6 +136,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         clicks = three.text_input(
             "Clicks", "5000", key="train-clicks", help="Training sizes; several make a curve each."
         )
+    quota = _every_list(source, groups, methods)
     features = _feature_set(source)
     training = _training(source)
     loss = training.pop("loss", None)
@@ -155,6 +157,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         "seeds": int(seeds),
         "training": training,
         "position_bias": choices().position_bias.to_dict(),
+        **({} if quota is None else {"every_ranking": quota.to_dict()}),
     }
 
 
@@ -183,6 +186,29 @@ def _strengths(source: Loaded, methods: list[str]) -> tuple[list[float], Unit, s
     if takers["deltas"]:
         st.caption(markdown(range_sentence(deltas, unit, ends)))
     return deltas, unit, given["penalties"]
+
+
+def _every_list(source: Loaded, groups: list[str], methods: list[str]) -> Quota | None:
+    """What every list that is drawn has to hold, which the sidebar asks; said where a method ends in it.
+
+    Raises
+    ------
+    ConfigError
+        When it names groups, and runs are to have others.
+    """
+    quota = quota_for(choices().quota, choices().quota_min, source.data.group_names)
+    if quota is None:
+        return None
+    own = choices().groups or (next(iter(SAMPLES[source.key].groupings)) if source.key in SAMPLES else "")
+    if quota.minimum and any(each != own for each in groups):
+        raise ConfigError(
+            "The minimum beside delta names groups of the data on the screen: train with these groups alone, or take "
+            "the minimum away."
+        )
+    ending = [METHODS[name].title for name in methods if METHODS[name].guaranteed]
+    ends = f"{listed(ending)} {'end' if len(ending) > 1 else 'ends'} in it." if ending else "No chosen method keeps it."
+    st.caption(markdown(f"{quota.definition} {ends}", 1000))
+    return quota
 
 
 def asked_deltas(text: str, usual: Unit) -> tuple[list[float], Unit]:

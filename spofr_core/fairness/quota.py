@@ -115,9 +115,9 @@ class Quota(StrictModel):
         """What it asks, in a sentence for readers who know no prefixes."""
         parts = []
         if self.slack is not None:
-            reach = "and so on down to the end" if self.top is None else f"and so on up to {self.top}"
+            reach = "down to the end" if self.top is None else f"up to {self.top}"
             near = "as nearly as whole items allow" if self.slack == 0 else f"give or take {self.slack}"
-            first = "first place" if self.top == 1 else f"first 1, 2, 3 {reach} places"
+            first = "first place" if self.top == 1 else f"first 1, 2, 3 places and so on {reach}"
             parts.append(f"each group has its share of the {first}, {near}")
         for name, depths in (self.minimum or {}).items():
             parts += [f"at least {count} of {name} are among the first {k}" for k, count in sorted(depths.items())]

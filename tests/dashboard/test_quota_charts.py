@@ -103,10 +103,11 @@ def test_many_groups_and_long_lists_are_cut_to_those_that_break_most():
 def test_bars_of_shares_carry_them_and_their_intervals():
     figure = shares_that_break([("now", 0.25, [0.2, 0.3]), ("<b>", 0.0, None)]).checked()
     assert list(figure.data[0].x) == [25.0, 0.0]
-    assert list(figure.data[0].text) == ["25.0 %", "none"]
+    assert list(figure.data[-1].text) == [" 25.0 %", " none"]
+    assert list(figure.data[-1].x) == [30.0, 0.0]
     assert list(figure.data[0].y) == ["now", "&lt;b&gt;"]
     assert list(figure.data[1].x) == [20.0, 30.0]
-    assert len(figure.data) == 2
+    assert len(figure.data) == 3
     nothing = shares_that_break([("now", 0.0, [0.0, 0.0])]).checked()
     assert nothing.layout.xaxis.range == (0, 1.0)
 
@@ -138,8 +139,8 @@ class TestThePriceInWords:
         quota = Quota(slack=0, top=4)
         said = kept_sentence(solved(quota), solved(None))
         assert said == (
-            "Sorted by score, 2 of a are among the first 2, and 1 is allowed; of the lists that delta alone would "
-            "draw, all break it."
+            "Sorted by score, 2 of group a are among the first 2, and 1 is allowed; of the lists that delta alone "
+            "would draw, all break it."
         )
         kept = kept_sentence(solved(Quota(slack=8)), solved(None))
         assert kept == "Sorted by score, the list keeps this; of the lists that delta alone would draw, none breaks it."

@@ -8,11 +8,13 @@ from base64 import b64decode
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
+from dashboard.session.every_list.quota_address import minima_text
 from dashboard.session.sources import Loaded, load_bundled
 from dashboard.views.sections.quota_audit_section import now_sentence, price_sentence
 from dashboard.views.sections.quota_section import TITLE, impossible_sentence, price_of_quota
-from spofr_core.data import read_dataset
+from spofr_core.data import SAMPLES, read_dataset
 from spofr_core.evaluation import audit, repair
 from spofr_core.fairness import Fairness, Quota
 from spofr_core.policy import fair_policy
@@ -178,10 +180,27 @@ def test_odd_names_one_row_groups_and_lists_of_one_group(odd):
 def test_a_minimum_that_no_ranking_meets_is_said_with_its_remedy(odd):
     state = {"uploaded": Loaded("upload", "mine", odd, "data = ...")}
     app = shown("policy", state=state, data="upload", delta=0.1, unit="share", quota_min="=2@5:2", query="<b>q")
-    assert any("in its first 5 places: it has only 1 of =2; ask for no more than that" in text for text in said(app))
+    assert any(
+        "in its first 5 places: it has only 1 of group “=2”; ask for no more than that" in text for text in said(app)
+    )
     assert TITLE not in [header.value for header in app.header]
     app = shown("audit", state=state, data="upload", delta=0.1, unit="share", quota_min="=2@5:2")
     assert any(text.startswith("No ranking of 1 query can keep it.") for text in said(app))
+
+
+class TestTraining:
+    def test_what_is_trained_ends_in_it(self):
+        app = shown("train", data="german-credit", quota="1@10", state={"train-shell": True})
+        spec = yaml.safe_load(next(code.value for code in app.code if code.language == "yaml"))
+        assert Quota(**spec["every_ranking"]) == Quota(slack=1, top=10)
+        assert any(text.startswith(Quota(slack=1, top=10).definition) and "end in it" in text for text in said(app))
+
+    def test_a_minimum_goes_with_the_groups_that_it_names(self):
+        state = {"train-groups-german-credit": list(SAMPLES["german-credit"].groupings)[:2], "train-shell": True}
+        name = load_bundled("german-credit", next(iter(SAMPLES["german-credit"].groupings))).data.group_names[0]
+        asked = minima_text({name: {10: 2}})
+        app = shown("train", data="german-credit", quota_min=asked, state=state)
+        assert [plain(error.value).startswith("The minimum beside delta names groups") for error in app.error] == [True]
 
 
 class TestWhatCannotBeHad:

@@ -15,7 +15,7 @@ from dashboard.widgets.elements import chart
 from spofr_core.errors import InfeasibleFairness
 from spofr_core.fairness import Composition, Fairness, Quota, format_delta
 from spofr_core.policy import Policy, prepare
-from spofr_core.reporting import counted, delta_text, listed, name_text, outside_limits, percent, prefix_frame
+from spofr_core.reporting import counted, delta_text, listed, name_text, named, outside_limits, percent, prefix_frame
 
 TITLE = "Every list that is drawn"
 
@@ -71,7 +71,7 @@ def kept_sentence(policy: Policy, alone: Policy) -> str:
         row = broken.iloc[0]
         count, allowed = int(row["sorted by score"]), _span(int(row["at least"]), int(row["at most"]))
         said = (
-            f"Sorted by score, {count or 'none'} of {name_text(row['group'])} {'is' if count < 2 else 'are'} among the "
+            f"Sorted by score, {count or 'none'} of {named(row['group'])} {'is' if count < 2 else 'are'} among the "
             f"first {int(row['first'])}, and {allowed} allowed"
         )
     return f"{said}; of the lists that delta alone would draw, {_share_text(share_outside(alone, quota))}."
@@ -174,7 +174,7 @@ def _why(policy: Policy, quota: Quota) -> str:
     for name, depths in (quota.minimum or {}).items():
         most = max(depths.values())
         if name in sizes and most > sizes[name]:
-            return f"it has only {int(sizes[name])} of {name_text(name)}; ask for no more than that"
+            return f"it has only {int(sizes[name])} of {named(name)}; ask for no more than that"
     if quota.slack is not None and _possible(policy, quota, len(policy.groups)):
         slack = bisect_left(range(len(policy.groups)), True, key=lambda slack: _possible(policy, quota, slack))
         return f"the minimum and the shares contradict each other; give or take {slack} would do"
