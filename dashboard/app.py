@@ -6,15 +6,18 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard.navigation import FIRST, PAGES, pages
-from dashboard.session.choices import read_address, write_address
-from dashboard.session.long_lived import spare_long_lived
-from dashboard.session.solver_warmup import solver
-from dashboard.session.stored_uploads import sweep_uploads
-from dashboard.widgets.accounts.login_door import let_in
-from dashboard.widgets.controls import with_controls
-from dashboard.widgets.elements import opening
-from spofr_core.experiments import home
+from dashboard.first_visits import alone_at_first
+
+with alone_at_first("the house itself"):
+    from dashboard.navigation import FIRST, PAGES, pages
+    from dashboard.session.choices import read_address, write_address
+    from dashboard.session.long_lived import spare_long_lived
+    from dashboard.session.solver_warmup import solver
+    from dashboard.session.stored_uploads import sweep_uploads
+    from dashboard.widgets.accounts.login_door import let_in
+    from dashboard.widgets.controls import with_controls
+    from dashboard.widgets.elements import opening
+    from spofr_core.experiments import home
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -31,7 +34,8 @@ def main() -> None:
     page = st.navigation(pages(), position="top")
     said = read_address()
     opened = opening(page.url_path)
-    with_controls(page.run, leads=PAGES[page.url_path or FIRST].leads and not opened)
+    with alone_at_first(page.url_path or FIRST):
+        with_controls(page.run, leads=PAGES[page.url_path or FIRST].leads and not opened)
     if opened:
         # On a narrow screen the menu lies over the page. Streamlit takes it away from telephones only, not from a
         # narrow window or a page that is zoomed in. Named after the page, for what stays the same is not run again.
