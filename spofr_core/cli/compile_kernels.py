@@ -7,7 +7,7 @@ import numpy as np
 from spofr_core.data import RankingDataset
 from spofr_core.evaluation import audit, measure, repair
 from spofr_core.evaluation.slicing.change_test import permutation_test
-from spofr_core.fairness import Fairness
+from spofr_core.fairness import Fairness, Quota
 from spofr_core.policy import fair_policy, verify
 from spofr_core.serving import Reranker
 
@@ -15,7 +15,7 @@ from spofr_core.serving import Reranker
 def compile_kernels() -> None:
     """Run an audit, every measure, a repair, its verification and a reranker on a few items of two and three groups.
 
-    And solve a list of so many groups that it is started from an interior point.
+    And the same under a quota, and solve a list of so many groups that it is started from an interior point.
     """
     fair_policy(np.arange(12.0), np.arange(12), Fairness(delta=0.0))
     for names in (("a", "b"), ("a", "b", "c")):
@@ -34,6 +34,9 @@ def compile_kernels() -> None:
         measure(data, "all").to_json()
         certificate = repair(data, Fairness(delta=0.0)).policies[0].certificate
         Reranker(Fairness(delta=0.0)).rank(np.arange(n, dtype=np.float64), [names[code] for code in data.groups])
+        kept = repair(data, Fairness(delta=0.0, every_ranking=Quota(slack=0)))
+        verify(kept.policies[0].certificate, np.arange(n), kept.data.groups, kept.fairness, group_names=names)
+        kept.after.to_json()
         verify(certificate, np.arange(n), np.arange(n) % len(names), Fairness(delta=0.0), group_names=names)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from spofr_core.errors import SpofrError
+from spofr_core.experiments.bench.bench_quotas import bench_quotas
 from spofr_core.experiments.bench.timing import interleaved, peak_memory
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import fair_policies, verify
@@ -71,6 +72,7 @@ def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict
         against_glop = [_against_glop(case, rounds, seed) for case in cases]
         against_assignment = [] if quick else [_against_assignment(case, rounds, seed) for case in LONG_CASES]
         crowded = _crowded(rounds, seed)
+        quotas = bench_quotas(make_lists, rounds=rounds, seed=seed, quick=quick)
         verification = [] if quick else [_verification(groups, rounds, seed) for groups in (2, 5)]
     finally:
         numba.set_num_threads(threads)
@@ -80,6 +82,7 @@ def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict
     ratios |= verified
     crowded_limits = {"n=200 G=100 / G=50": MORE_GROUPS_LIMIT, "n=100 G=100 / assignment of 1,000": OWN_GROUP_LIMIT}
     ratios |= dict(zip(crowded_limits, (crowded["ratio_of_groups"], crowded["ratio_to_assignment"]), strict=True))
+    ratios |= {row["name"]: row["ratio"] for row in quotas}
     scaling = _two_threads(rounds, seed) if threads > 1 else None
     if scaling is not None:
         ratios["two threads x one"] = scaling["ratio"]
@@ -91,11 +94,14 @@ def bench_solver(*, rounds: int = 7, seed: int = 0, quick: bool = False) -> dict
         "against_assignment": against_assignment,
         "verification": verification,
         "crowded": crowded,
+        "quotas": quotas,
         "threads": scaling,
         "sweep": _sweep(rounds, seed),
         "memory": {"lists": 100_000, "peak_rise_bytes": peak_memory(solve_many, 100_000, warmup=_compile)},
         "ratios": ratios,
-        "limits": dict.fromkeys(verified, VERIFY_LIMIT) | crowded_limits,
+        "limits": dict.fromkeys(verified, VERIFY_LIMIT)
+        | crowded_limits
+        | {row["name"]: row["at_most"] for row in quotas},
     }
 
 
