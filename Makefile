@@ -9,7 +9,7 @@ KERNELS := $(VENV)/.kernels
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 PORT ?= 8501
 
-.PHONY: run test install lint types wheel screenshots clean
+.PHONY: run test install lint types wheel release screenshots clean
 .DEFAULT_GOAL := run
 
 run: $(KERNELS)
@@ -31,6 +31,12 @@ types: lint
 wheel: $(DEVELOPMENT)
 	rm -rf build
 	$(BIN)/python -m build --wheel --no-isolation
+
+# A wheel and an sdist, each installed and used in an empty environment; nothing is signed, tagged or sent anywhere.
+release: $(DEVELOPMENT)
+	rm -rf build dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python tests/packaging/check_release.py dist/*
 
 screenshots: $(DEVELOPMENT)
 	$(BIN)/python tests/browser/screenshots.py

@@ -11,11 +11,19 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
-NEEDS = {"audit_lightgbm_ranker": "lightgbm", "audit_xgboost_ranker": "xgboost", "repair_any_model": "sklearn"}
+NEEDS = {
+    "audit_a_frame": "pandas",
+    "repair_and_verify": "numpy",
+    "lightgbm_made_fair": "lightgbm",
+    "audit_xgboost_ranker": "xgboost",
+    "compare_in_ci": "pandas",
+    "serve_and_audit": "uvicorn",
+    "repair_any_model": "sklearn",
+}
 RUN_THEM = """
 import contextlib, io, json, runpy, sys
 for path in sys.argv[1:]:
-    with contextlib.redirect_stdout(io.StringIO()) as said:
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
         runpy.run_path(path)
     print(json.dumps([path, said.getvalue()]))
 """
@@ -43,9 +51,9 @@ def test_an_example_prints_what_it_says(name, printed):
         pytest.skip(f"{NEEDS[name]} is not installed")
     source = (FOLDER / f"{name}.py").read_text("utf-8")
     said = source.split("# Prints:\n")[1].replace("# ", "").split("\n")
-    assert printed[name].strip() == " ".join(said).strip()
+    assert " ".join(printed[name].split("\n")).strip() == " ".join(said).strip()
 
 
 @pytest.mark.parametrize("name", NEEDS)
 def test_an_example_is_short(name):
-    assert (FOLDER / f"{name}.py").read_text("utf-8").count("\n") < 25
+    assert (FOLDER / f"{name}.py").read_text("utf-8").count("\n") < 40

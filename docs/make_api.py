@@ -1,0 +1,109 @@
+"""Write docs/api.md from the docstrings of what `spofr_core` publishes: `python docs/make_api.py`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import spofr_core
+
+PAGE = Path(__file__).resolve().parent / "api.md"
+HEAD = """# What `spofr_core` publishes
+
+From the docstrings, by `python docs/make_api.py`; a test holds this page to them. [The words](concepts.md) come first.
+Each room publishes more: see its `__init__.py`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    names = [name for name in spofr_core.__all__ if not name.startswith("_")]
+    toc = ", ".join(f"[`{name}`](#{anchor})" for name, anchor in zip(names, anchors(names), strict=True))
+    return "\n".join([HEAD, toc, "", *(section(name, getattr(spofr_core, name)) for name in names)])
+
+
+def anchors(names: list[str]) -> list[str]:
+    """Where headings are found: in small letters, and numbered where two are the same then (`Repair`, `repair`)."""
+    found: list[str] = []
+    for name in names:
+        before = sum(known.partition("-")[0] == name.lower() for known in found)
+        found.append(f"{name.lower()}-{before}" if before else name.lower())
+    return found
+
+
+def section(name: str, thing: object) -> str:
+    """One name: how it is called, what it says of itself, and the public members of a class."""
+    text = f"## {name}\n\n```text\n{signature(name, thing)}\n```\n\n{documented(thing)}\n"
+    if inspect.isclass(thing) and not issubclass(thing, BaseException):
+        members = [f"- `{member}`: {first_sentence(value)}" for member, value in public_members(thing)]
+        text += "\n" + "\n".join(members) + "\n" if members else ""
+    return text
+
+
+def signature(name: str, thing: object) -> str:
+    """How it is called, without the types, which the docstring tells."""
+    if not callable(thing) or (inspect.isclass(thing) and issubclass(thing, BaseException)):
+        return name
+    parameters = inspect.signature(thing).parameters.values()
+    shown, starred = [], False
+    for each in parameters:
+        if each.kind is each.KEYWORD_ONLY and not starred:
+            shown.append("*")
+        starred = starred or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
+        prefix = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        default = "" if each.default is each.empty else f"={default_text(each.default)}"
+        shown.append(f"{prefix}{each.name}{default}")
+    return f"{name}({', '.join(shown)})"
+
+
+def default_text(value: object) -> str:
+    """A default as it would be typed; what has an address in memory only by its type."""
+    text = repr(value)
+    return f"<{type(value).__name__}>" if " at 0x" in text else text
+
+
+def documented(thing: object) -> str:
+    """The docstring as Markdown: its sections as bold words, its definitions as lists, its examples as code."""
+    text = inspect.cleandoc(inspect.getdoc(thing) or "")
+    text = re.sub(r"^(\w[\w ]*)\n-{3,}$", r"**\1**\n", text, flags=re.MULTILINE)
+    out, in_code = [], False
+    for line in text.splitlines():
+        code = line.startswith((">>> ", "... ")) or (in_code and line.strip() != "")
+        if code != in_code:
+            out.append("```text" if code else "```")
+        in_code = code
+        out.append(line if code else definition(line))
+    return "\n".join([*out, "```"] if in_code else out)
+
+
+def definition(line: str) -> str:
+    """`name : type` of numpydoc, and the indented lines that explain it."""
+    found = re.fullmatch(r"([*\w, ]+) : (.+)", line)
+    if found:
+        return f"- `{found[1]}`: {found[2]}"
+    if re.fullmatch(r"\*\*\w+", line):
+        return f"- `{line}`"
+    return f"  {line.strip()}" if line.startswith("    ") else line
+
+
+def public_members(kind: type) -> list[tuple[str, object]]:
+    """Methods and properties of a class that are its own or its project's, in the order of their names."""
+    found = []
+    for name in sorted(set(dir(kind))):
+        owner = next((base for base in kind.__mro__ if name in vars(base)), None)
+        if name.startswith(("_", "model_")) or owner is None or not owner.__module__.startswith("spofr_core"):
+            continue
+        value = inspect.getattr_static(kind, name)
+        if (callable(getattr(value, "__func__", value)) or hasattr(value, "__get__")) and inspect.getdoc(value):
+            found.append((name, value))
+    return found
+
+
+def first_sentence(value: object) -> str:
+    """What a member says of itself first."""
+    return " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,128 @@
+"""Every block of shell and Python in README and docs is run as it stands, or says here why not.
+
+Python: what a statement prints is the comment behind its `print`, lines with " | " between. Shell: lines that begin
+with `spofr` are run in one folder, document after document, as a reader goes through them.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from spofr_core.cli import app
+from spofr_core.errors import SpofrError
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+ELSEWHERE = {
+    "CONTRIBUTING.md": "tests/extending has the recipes, and runs them",
+    "docs/serving.md": "tests/serving/test_serving_page.py runs its commands against a real service",
+}
+"""Documents whose blocks other tests run."""
+NOT_RUN = {
+    "make ": "this is what runs the tests, or opens the dashboard",
+    "python -m venv": "installs from the registry; `make release` does so in an empty environment",
+    "pip install": "installs from the registry",
+    ".venv/bin/pip": "installs from the registry",
+    ".venv/bin/ruff": "lint, types and tests are run by `make test`",
+    ".venv/bin/python benchmarks": "hours; tests/benchmarks holds its tables to the results that are kept",
+    ".venv/bin/spofr dashboard": "needs a browser: tests/browser",
+    "spofr dashboard --headless": "serves until it is ended: tests/cli/test_listening.py and tests/browser",
+    "spofr train": "a minute of training: tests/cli/test_train.py trains for a few steps",
+    "spofr audit --model": "needs the model of the line before",
+    "spofr reproduce": "hours: tests/experiments/test_reproduction.py at its smallest",
+    "spofr bench": "measures times of this machine",
+}
+"""How lines begin that are not run, and why."""
+REFUSED = "# refused"
+
+
+def blocks(document: str, language: str) -> list[str]:
+    text = (ROOT / document).read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def shell_lines(document: str) -> list[str]:
+    joined = "".join(blocks(document, "sh")).replace("\\\n", " ")
+    return [line for line in joined.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+def reason_not_to_run(line: str) -> str | None:
+    return next((reason for start, reason in NOT_RUN.items() if line.startswith(start)), None)
+
+
+def prints_of(code: str) -> list[tuple[str, str]]:
+    """What each statement prints that has a comment behind a print, and that comment."""
+    lines, namespace, found = code.splitlines(), {}, []
+    for statement in ast.parse(code).body:
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            exec(compile(ast.Module([statement], []), "<document>", "exec"), namespace)  # what readers are told to run
+        own = lines[statement.lineno - 1 : statement.end_lineno]
+        told = [line.split("  # ", 1)[1] for line in own if "print(" in line and "  # " in line]
+        if told:
+            found.append((" | ".join(said.getvalue().splitlines()), told[0].strip()))
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """Where a reader would be: beside the samples, with two files of their own."""
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    for name in ("today.csv", "candidate.csv"):
+        shutil.copy(ROOT / "sample_data" / "hiring.csv", tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPOFR_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("document", [name for name in DOCUMENTS if name not in ELSEWHERE])
+def test_python_prints_what_the_comments_say(document, folder):
+    if document == "README.md":
+        return  # tests/test_documents.py has the sentence behind its only print
+    code = "".join(blocks(document, "python"))
+    for printed, told in prints_of(code):
+        assert printed == told
+
+
+def test_python_of_the_documents_is_there_to_be_run():
+    assert len(prints_of("".join(blocks("docs/concepts.md", "python")))) == 7
+
+
+def test_a_comment_that_is_wrong_is_found():
+    assert prints_of("x = 2\nprint(x)  # 3\nfor k in (1, 2):\n    print(k)  # 1 | 2\n") == [
+        ("2", "3"),
+        ("1 | 2", "1 | 2"),
+    ]
+
+
+def run(line: str) -> Any:
+    arguments = shlex.split(line.removeprefix(".venv/bin/"), comments=True)
+    assert arguments[0] == "spofr", f"no reason is given not to run: {line}"
+    return CliRunner().invoke(app, arguments[1:])
+
+
+def test_shell_lines_do_what_they_say(folder):
+    for document in DOCUMENTS:
+        for line in [] if document in ELSEWHERE else shell_lines(document):
+            if reason_not_to_run(line) is None:
+                done = run(line)
+                if REFUSED in line:
+                    assert isinstance(done.exception, SpofrError), line
+                else:
+                    assert done.exit_code == 0, (document, line, done.output, done.exception)
+    assert {"report.html", "policies.parquet", "proofs.jsonl"} <= {path.name for path in folder.iterdir()}
+
+
+def test_every_reason_not_to_run_is_needed():
+    lines = [line for document in DOCUMENTS if document not in ELSEWHERE for line in shell_lines(document)]
+    unused = [start for start in NOT_RUN if not any(line.startswith(start) for line in lines)]
+    assert set(unused) <= {"spofr bench"}
