@@ -73,12 +73,14 @@ def test_the_numbers_in_the_names_are_those_that_the_outputs_carry():
 @pytest.mark.parametrize(
     "asked",
     [Fairness(delta="10%"), Fairness(delta=0.05, notion="gap"), Fairness(delta={"female": 0.1, "male": 0.2}),
-     Fairness(delta=0.0, notion="merit", merits={"female": 1.0, "male": 2.0})],
-    ids=["share", "gap", "by group", "merit"],
+     Fairness(delta=0.0, notion="merit", merits={"female": 1.0, "male": 2.0}),
+     Fairness(delta="10%", every_ranking=Quota(slack=0, top=5)),
+     Fairness(delta="10%", every_ranking=Quota(minimum={"female": {10: 9}}))],
+    ids=["share", "gap", "by group", "merit", "quota", "minimum"],
 )  # fmt: skip
 def test_summaries(asked, hiring, odd):
     hold("summary-2", audit(hiring, asked).summary)
-    if asked.notion == "exposure" and not isinstance(asked.delta, dict):
+    if asked == Fairness(delta="10%"):
         hold("summary-2", audit(odd, asked).summary)
 
 
