@@ -52,7 +52,8 @@ def counts_in_prefixes(
         Of the data, which give each group its colour and shape.
     """
     shown = frame[frame["first"] <= min(deepest, MOST_PLACES)]
-    rows = group_rows(panel_groups(frame), all_groups)
+    drawn_groups = panel_groups(frame)
+    rows = group_rows([name for name in all_groups if name in drawn_groups], all_groups)
     titles = [(f"ranking {place}", p) for place, p in enumerate(probabilities[:MOST_LINES], start=1)]
     traces: list[Trace] = []
     scales: list[dict[str, Any]] = []
