@@ -10,7 +10,7 @@ rankings within quotas are assignments within windows, however many groups there
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -137,6 +137,13 @@ class Quota(StrictModel):
     def with_slack(self, slack: int) -> Quota:
         """The same with another slack."""
         return Quota(**{**self.to_dict(), "slack": slack})
+
+    def among(self, names: Collection[str]) -> Quota | None:
+        """What it asks of lists that have these groups only; None where that is nothing."""
+        minimum = {name: depths for name, depths in (self.minimum or {}).items() if name in names}
+        if self.slack is None and not minimum:
+            return None
+        return Quota(slack=self.slack, top=self.top, minimum=minimum or None)
 
     def windows(self, composition: Composition) -> Windows:
         """The positions that each member of each group may take, list by list.

@@ -78,6 +78,9 @@ class PreparedGroups:
         discount: Discount,
         on_infeasible: Literal["raise", "relax"] = "raise",
     ) -> None:
+        quota = fairness.every_ranking
+        if quota is not None:
+            fairness = fairness.with_quota(quota.among(names))
         codes = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
         ends = np.array([0, len(codes)])
         lists = prepare(codes, ends, fairness, discount=discount, group_names=names, on_infeasible=on_infeasible)

@@ -185,6 +185,12 @@ def test_a_reranker_serves_the_same_lottery(groups):
     assert shown == {tuple(ranking) for ranking in policy.rankings.tolist()}
 
 
+def test_a_reranker_serves_lists_without_the_group_that_a_minimum_is_for():
+    reranker = Reranker(Fairness(delta=1.0, every_ranking=Quota(minimum={"c": {2: 1}})))
+    assert reranker.rank([3, 2, 1], ["a", "a", "c"]).ranking.tolist() == [0, 2, 1]
+    assert reranker.rank([3, 2, 1], ["a", "a", "b"]).ranking.tolist() == [0, 1, 2]
+
+
 def test_a_ranking_outside_the_quota_is_found_wherever_it_hides():
     scores, labels = [5.0, 4.0, 3.0, 2.0, 1.0, 0.0], list("aaabbb")
     fairness = Fairness(delta=1.0, every_ranking=Quota(slack=0))
