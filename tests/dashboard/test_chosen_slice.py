@@ -166,7 +166,7 @@ def test_slices_and_time_are_told_drawn_and_chosen_on_the_audit_page(hiring):
     app = shown("audit", data="hiring", **SHARE)
     result = audit(hiring, ASKED).with_slices(["job_family"], window="auto")
     slicing, time = result.summary["slices"][0], result.summary["time"]
-    told = plain(next(each.value for each in app.markdown if "Job" in each.value))
+    told = next(text for text in map(plain, (each.value for each in app.markdown)) if text.startswith("- job_family"))
     first = slice_sentences(slicing, slicing["measures"][0])[0]
     assert told == f"- {first}\n- {change_sentence(time, time['measures'][0])}"
     before = len(charts(app))
