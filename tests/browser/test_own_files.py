@@ -95,9 +95,10 @@ def test_a_project_is_saved_and_opened_again(page, stranger, address, tmp_path):
     notes = page.get_by_label("Notes of the auditor")
     notes.click()  # waits until what was opened has come to rest
     notes.fill("Ask the harbour office.")
-    # A hand takes that long between pressing and letting go; what is typed goes out as the button is pressed.
+    notes.press("Tab")
+    settled(page)
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Project (JSON)").click(delay=80)
+        page.get_by_role("button", name="Project (JSON)").click()
     project = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(project)
 

