@@ -64,6 +64,15 @@ class Server:
     def _log(self) -> Path:
         return self._folder / f"{self._script.stem}.log"
 
+    @property
+    def pid(self) -> int | None:
+        """The process, once it was started."""
+        return None if self._process is None else self._process.pid
+
+    def log(self) -> str:
+        """Everything that the server has written."""
+        return self._log.read_text("utf-8", errors="replace")
+
     def ready(self) -> Server:
         """Wait until it answers.
 
@@ -79,8 +88,7 @@ class Server:
                     return self
             except (urllib.error.URLError, OSError):
                 time.sleep(0.02)
-        said = self._log.read_text("utf-8", errors="replace")[-2000:]
-        raise ConfigError(f"Streamlit did not start {self._script.name}: {said}")
+        raise ConfigError(f"Streamlit did not start {self._script.name}: {self.log()[-2000:]}")
 
 
 def _free_port() -> int:
