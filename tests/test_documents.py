@@ -29,13 +29,30 @@ def first_cells(document: str, header: str) -> list[str]:
     return [row[0].strip("`") for row in rows(document, header)]
 
 
-def test_the_layout_of_the_readme_is_the_tree():
-    listed = first_cells("README.md", "| folder |")
-    assert [name for name in listed if name.startswith("spofr_core/")] == [f"spofr_core/{room}" for room in ROOMS]
+def test_the_page_on_the_architecture_names_every_folder():
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
     kept = {path.name for path in ROOT.iterdir() if path.is_dir() and re.match(r"[a-z]", path.name)}
     kept -= {"build", "dist", "runs", "reproduction", "screenshots", "spofr.egg-info"}  # made, not kept
-    assert {name.split("/")[0] for name in listed} == kept - {"tests", "docs"}
-    assert all((ROOT / name).is_dir() for name in listed)
+    assert [name for name in sorted(kept) if f"`{name}" not in text] == []
+
+
+def test_links_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if "://" in target:
+                continue
+            name, _, part = target.partition("#")
+            file = page.parent / name if name else page
+            assert file.exists(), (page.name, target)
+            assert not part or part in anchors(file), (page.name, target)
+
+
+def anchors(file: Path) -> set[str]:
+    """What headings can be linked by: a title that comes again gets a number."""
+    titles = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), flags=re.MULTILINE)
+    names = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+    return {f"{name}-{before}" if (before := names[:at].count(name)) else name for at, name in enumerate(names)}
 
 
 def test_the_page_on_the_architecture_names_every_room():
@@ -72,8 +89,8 @@ def test_the_page_on_measures_is_the_catalogue():
     assert [[name, what, formula, settings] for name, what, formula, _, settings, _ in listed] == expected
 
 
-def test_the_notions_of_the_readme_are_the_notions():
-    listed = rows("README.md", "| notion |")
+def test_the_notions_of_the_guide_are_the_notions():
+    listed = rows("docs/guide.md", "| notion |")
     assert [row[0] for row in listed] == [f"`{name}`" for name in NOTIONS]
     for notion, row in zip(NOTIONS.values(), listed, strict=True):
         assert row[1].startswith(re.sub(r"\|([^|]*)\|", r"abs(\1)", notion.formula))  # a bar would end the cell

@@ -79,7 +79,7 @@ def picked(page: str, title: str) -> Picked | None:
     if runs.empty:
         with top:
             st.title(title, anchor=False)
-            _nothing_yet(named=bool(current))
+            _nothing_yet(list(offered.values()), named=bool(current))
     follow(f"{page}-sweeps", current, of=tuple(offered))
     st.multiselect(
         "Sweeps" if current else "Or look at runs on other data",
@@ -171,15 +171,27 @@ def _whose(found: Picked) -> None:
             )
 
 
-def _nothing_yet(*, named: bool) -> None:
+def _nothing_yet(offered: list[Sweep], *, named: bool) -> None:
     """Nothing to show: because nothing is done yet, or because nobody has trained on this data."""
     if named or _at_work():
         st.info("None of these runs is done yet. They appear here one by one.", icon=":material/hourglass_empty:")
         st.page_link(page_named("train"), label="See how far they are", icon=":material/model_training:")
         return
     st.info(f"No runs on this data yet: {markdown(chosen_label(), 160)}.", icon=":material/info:")
-    if st.button("Train on this data", type="primary", icon=":material/model_training:", key="train-on-this"):
-        st.switch_page(page_named("train"))
+    with st.container(horizontal=True):
+        if st.button("Train on this data", type="primary", icon=":material/model_training:", key="train-on-this"):
+            st.switch_page(page_named("train"))
+        example = _example(offered)
+        if example is not None:
+            source = markdown(results_of([example])["source"].iloc[0], 60)
+            show = partial(choose, sweep=example.key)
+            st.button(f"See an example: {source}", icon=":material/visibility:", key="runs-example", on_click=show)
+
+
+def _example(offered: list[Sweep]) -> Sweep | None:
+    """The bundled runs that say most: those with the most seeds."""
+    bundled = [sweep for sweep in offered if sweep.origin == "bundled"]
+    return max(bundled, key=lambda sweep: results_of([sweep])["seed"].nunique(), default=None)
 
 
 def _at_work() -> bool:

@@ -1,7 +1,11 @@
-"""Pictures of every page, wide and narrow, light and dark, into `screenshots/`. Run by `make screenshots`."""
+"""Pictures of every page, wide and narrow, light and dark, into `screenshots/`. Run by `make screenshots`.
+
+With `docs` as the only argument: those of README, into `docs/`.
+"""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 from itertools import product
@@ -23,6 +27,7 @@ PAGES = {
     "report": "report",
 }
 WIDTHS = {1440: 900, 420: 860}
+README = {"first-screen": "", "policy": "policy", "tradeoffs": "tradeoffs?data=adult&delta=10%25"}
 
 
 def main(wanted: list[str]) -> None:
@@ -46,6 +51,23 @@ def main(wanted: list[str]) -> None:
     print(f"{len(list(target.glob('*.png')))} pictures in {target}")
 
 
+def for_readme() -> None:
+    """The pages that README shows, and the beginning of the report that its first walk-through writes."""
+    report = Path(tempfile.mkdtemp()) / "report.html"
+    command = ["audit", "sample_data/hiring.csv", "--group", "gender", "--delta", "10%", "--html", str(report)]
+    spofr = str(Path(sys.executable).with_name("spofr"))
+    subprocess.run([spofr, *command], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as folder, dashboard(Path(folder) / "log") as address, browser() as chromium:
+        page = chromium.new_page(viewport={"width": 1440, "height": 900})
+        for name, path in README.items():
+            opened(page, f"{address}/{path}")
+            page.wait_for_timeout(1500)
+            page.screenshot(path=ROOT / "docs" / f"{name}.png")
+        page.set_viewport_size({"width": 940, "height": 920})
+        page.goto(report.as_uri())
+        page.screenshot(path=ROOT / "docs" / "report.png")
+
+
 def _stretch(page, width: int) -> None:
     """Streamlit scrolls inside its main element: make the window as tall as what is in there."""
     tall = page.evaluate(
@@ -56,4 +78,4 @@ def _stretch(page, width: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    for_readme() if sys.argv[1:] == ["docs"] else main(sys.argv[1:])

@@ -139,6 +139,11 @@ def test_data_without_runs_says_so_and_leads_to_training_and_to_other_runs(view,
     app.button(key="train-on-this").click()
     rerun(app)
     assert wanted == ["train"]
+    app.button(key="runs-example").click()
+    rerun(app)
+    assert captions(app)[0].startswith("Runs on Census income")
+    assert captions(app)[0].endswith("· 5 seeds")
+    assert charts(app) != []
     app.multiselect(key=f"{view}-sweeps").set_value([first_sweep.key])
     rerun(app)
     assert captions(app)[0].startswith("Runs on German Credit (200 lists, by purpose) · 2 groups · 72 trained models")
