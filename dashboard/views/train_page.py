@@ -54,6 +54,7 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 LOSSES = {
     "listnet": "Over the list (ListNet)",
+    "listnet-within-groups": "Over each group of the list (ListNet within groups)",
     "logistic": "Item by item (logistic)",
     "lambdarank": "Over pairs (LambdaRank)",
 }

@@ -73,6 +73,24 @@ def test_every_method_learns_something(method, train, validation):
     assert model.report.best["validation_dcg"] > model.report.history[0]["validation_dcg"]
 
 
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("pto", {"loss": "listnet-within-groups"}),
+        ("spofr", {"loss": "spo+", "warm_up": "listnet-within-groups", "margin": 0.0}),
+    ],
+)
+def test_a_network_learns_within_groups(method, options, train):
+    """Lists without a relevant item come first, so that a loss which took the groups of other lists would show."""
+    relevance = np.array(train.relevance)
+    relevance[: train.offsets[20]] = 0.0
+    telling = train.replace(features=0.1 * train.features + relevance[:, None], relevance=relevance)
+    model = make_estimator(method, FAIRNESS, **QUICK | {"max_steps": 150, "validation_share": 0.0} | options)
+    scores = model.fit(telling).scores(telling)
+    assert model.report.counts["lists_without_relevant_item"] >= 20
+    assert scores[relevance > 0].mean() > scores[relevance == 0].mean() + 3 * scores[relevance == 0].std()
+
+
 @pytest.mark.parametrize("method", LEARNING)
 def test_a_seed_repeats_to_the_last_bit_and_another_differs(method, train, validation):
     first, again, other = (

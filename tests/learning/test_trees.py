@@ -7,13 +7,15 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning import PredictThenOptimize, export_onnx, load_model, make_estimator
+from spofr_core.learning.losses.by_name import relevance_loss
 from spofr_core.learning.losses.lambda_rank import LambdaRank
-from spofr_core.learning.losses.relevance import ListNet, Logistic
+from spofr_core.learning.losses.relevance import Logistic
+from spofr_core.learning.losses.within_groups import ListNetWithinGroups
 from spofr_core.learning.scorers.tree_text import Forest, constant_tree, read_tree
 from spofr_core.learning.scorers.trees import TreeScorer
 from tests.learning.toy import lists_of, numeric_gradient, toy_data
@@ -41,11 +43,13 @@ def text_of(model):
     return model.learned.scorer.arrays()["model"].tobytes()
 
 
-@pytest.mark.parametrize("loss", [ListNet(), ListNet(per_list=True), Logistic(), LambdaRank(Discount())])
-def test_gradient_and_curvature_are_those_of_the_value(loss):
-    data = toy_data(10)
+@pytest.mark.parametrize("per_list", [False, True])
+@pytest.mark.parametrize("name", ["listnet", "listnet-within-groups", "logistic", "lambdarank"])
+def test_gradient_and_curvature_are_those_of_the_value(name, per_list):
+    data = toy_data(10, n_groups=3)
     lists = lists_of(data.replace(relevance=data.relevance * np.random.default_rng(1).integers(1, 4, data.n_items)))
-    batch = lists.batch(np.flatnonzero(lists.label_totals > 0)[:3])
+    batch = lists.batch(np.flatnonzero(lists.label_totals > 0)[[2, 0, 1]])
+    loss = relevance_loss(name, lists, Discount(), per_list=per_list)
     scores = np.random.default_rng(0).normal(size=int(batch.offsets[-1]))
     value, gradient = loss.value_and_gradient(scores, batch)
     assert value > 0
@@ -54,6 +58,44 @@ def test_gradient_and_curvature_are_those_of_the_value(loss):
     )
     second = [numeric_gradient(lambda s, i=i: loss.value_and_gradient(s, batch)[1][i], scores)[i] for i in range(6)]
     np.testing.assert_allclose(loss.curvature(scores, batch)[:6], second, atol=1e-6)
+
+
+@pytest.mark.parametrize("per_list", [False, True])
+def test_within_groups_is_listnet_on_lists_that_were_split_by_group(per_list):
+    """Each group of each list as a list of its own; ListNet itself, divided by all labels of the whole list."""
+    data = toy_data(12, n_groups=3)
+    lists = lists_of(data)
+    queries = np.flatnonzero(lists.label_totals > 0)[::-1]
+    batch = lists.batch(queries)
+    scores = np.random.default_rng(0).normal(size=int(batch.offsets[-1]))
+    value, gradient = ListNetWithinGroups(lists, per_list=per_list).value_and_gradient(scores, batch)
+    expected, slopes = 0.0, np.zeros(len(scores))
+    for b, q in enumerate(queries):
+        here = np.arange(batch.offsets[b], batch.offsets[b + 1])
+        labels, codes = (
+            data.relevance[data.offsets[q] : data.offsets[q + 1]],
+            data.groups[lists.offsets[q] :][: len(here)],
+        )
+        for code in np.unique(codes):
+            own = codes == code
+            log_shares = log_softmax(scores[here[own]])
+            weight = 1 / labels.sum() if per_list else 1.0
+            expected -= weight * labels[own] @ log_shares
+            slopes[here[own]] = weight * (labels[own].sum() * np.exp(log_shares) - labels[own])
+    assert value == pytest.approx(expected)
+    np.testing.assert_allclose(gradient, slopes, atol=1e-12)
+
+
+def test_within_groups_does_not_care_for_what_all_items_of_a_group_share():
+    data = toy_data(6, n_groups=2)
+    lists = lists_of(data)
+    batch = lists.batch(np.flatnonzero(lists.label_totals > 0))
+    scores = np.random.default_rng(0).normal(size=int(batch.offsets[-1]))
+    codes = np.concatenate([data.groups[data.offsets[q] : data.offsets[q + 1]] for q in batch.queries])
+    loss = ListNetWithinGroups(lists)
+    one, other = (loss.value_and_gradient(s, batch) for s in (scores, scores + 1000.0 * codes))
+    assert one[0] == pytest.approx(other[0])
+    np.testing.assert_allclose(one[1], other[1], atol=1e-9)
 
 
 def test_lambda_rank_by_hand():
@@ -118,11 +160,13 @@ def test_lightgbm_reads_the_text_and_predicts_the_same(train, validation):
         ("pto", {"loss": "listnet"}),
         ("pto", {"loss": "logistic"}),
         ("pto", {"loss": "lambdarank"}),
+        ("pto", {"loss": "listnet-within-groups"}),
         ("pto", {"loss": "logistic", "estimates": "calibrated"}),
         ("spofr", {}),
         ("spofr", {"loss": "spo+", "warm_up": "logistic", "margin": 0.0}),
         ("spofr", {"loss": "spo+"}),
         ("unfair", {"loss": "lambdarank"}),
+        ("spofr", {"loss": "spo+", "warm_up": "listnet-within-groups"}),
     ],
 )
 def test_every_loss_teaches_trees_which_are_saved_read_and_resumed(method, settings, train, validation, tmp_path):

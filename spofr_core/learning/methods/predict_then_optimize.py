@@ -12,9 +12,9 @@ from spofr_core.data.calibration import Calibration, LogisticCalibration
 from spofr_core.fairness import Discount
 from spofr_core.learning.decisions import Decision, FairDecision
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.losses.lambda_rank import LambdaRank
+from spofr_core.learning.losses.by_name import WITHOUT_SCALE, relevance_loss
 from spofr_core.learning.losses.links import Probabilities
-from spofr_core.learning.losses.relevance import ListNet, Logistic, Loss
+from spofr_core.learning.losses.relevance import Loss
 from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.guaranteed import EstimatedDecision, ProgrammeEstimator, list_softmax
 from spofr_core.learning.scorers import Scorer
@@ -29,14 +29,14 @@ class RelevanceSettings(TrainingSettings):
 
     Parameters
     ----------
-    loss : {"listnet", "logistic", "lambdarank"}
-        Over the list, for each item on its own, or over pairs, for the order alone. `scorer="logistic"` of older
-        settings is read as this.
+    loss : {"listnet", "listnet-within-groups", "logistic", "lambdarank"}
+        Over the list, over the items of each group of the list, for each item on its own, or over pairs, for the order
+        alone. `scorer="logistic"` of older settings is read as this.
     weighting : {"labels", "lists"}
         Of ListNet: whether lists weigh as much as the sum of their labels, or all the same.
     """
 
-    loss: Literal["listnet", "logistic", "lambdarank"] = "listnet"
+    loss: Literal["listnet", "listnet-within-groups", "logistic", "lambdarank"] = "listnet"
     weighting: Literal["labels", "lists"] = "labels"
 
     @model_validator(mode="before")
@@ -44,11 +44,9 @@ class RelevanceSettings(TrainingSettings):
     def _older_names(cls, settings: dict[str, Any]) -> dict[str, Any]:
         return renamed_settings(settings)
 
-    def relevance_loss(self, discount: Discount) -> Loss:
-        """The loss of these settings."""
-        if self.loss == "lambdarank":
-            return LambdaRank(discount)
-        return Logistic() if self.loss == "logistic" else ListNet(per_list=self.weighting == "lists")
+    def relevance_loss(self, lists: Lists, discount: Discount) -> Loss:
+        """The loss of these settings, for these training lists."""
+        return relevance_loss(self.loss, lists, discount, per_list=self.weighting == "lists")
 
 
 class PredictThenOptimizeSettings(RelevanceSettings):
@@ -58,8 +56,9 @@ class PredictThenOptimizeSettings(RelevanceSettings):
     ----------
     estimates : {"probabilities", "calibrated", "scores"}
         What the programme is given: the softmax over the list (ListNet) or the probability of relevance (logistic); a
-        logistic function of the score that was fitted to the validation lists, which LambdaRank always needs; or the
-        raw scores. The programme weighs relevance against exposure, so the scale within a list matters.
+        logistic function of the score that was fitted to the validation lists, which LambdaRank and ListNet within
+        groups always need; or the raw scores. The programme weighs relevance against exposure, so the scale within a
+        list matters.
     """
 
     estimates: Literal["probabilities", "calibrated", "scores"] = "probabilities"
@@ -67,7 +66,7 @@ class PredictThenOptimizeSettings(RelevanceSettings):
     @property
     def calibrated(self) -> bool:
         """Whether the way from scores to estimates is fitted after the training."""
-        return self.estimates == "calibrated" or (self.estimates == "probabilities" and self.loss == "lambdarank")
+        return self.estimates == "calibrated" or (self.estimates == "probabilities" and self.loss in WITHOUT_SCALE)
 
 
 class PredictThenOptimize(ProgrammeEstimator):
@@ -89,7 +88,8 @@ class PredictThenOptimize(ProgrammeEstimator):
     settings: PredictThenOptimizeSettings
 
     def _stages(self, lists: Lists) -> list[Stage]:
-        return [self._stage(self.settings.loss, self.settings.relevance_loss(self.discount), lists)]
+        loss = self.settings.relevance_loss(self._teaching(lists), self.discount)
+        return [self._stage(self.settings.loss, loss, lists)]
 
     def _estimates(self, scores: FloatArray, offsets: NDArray[np.int64]) -> FloatArray:
         if self.settings.estimates == "scores":

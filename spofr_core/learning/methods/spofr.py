@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from spofr_core.learning.lists import Lists
+from spofr_core.learning.losses.by_name import relevance_loss
 from spofr_core.learning.losses.links import Link, ListShares, Probabilities, RawScores
-from spofr_core.learning.losses.relevance import ListNet, Logistic
 from spofr_core.learning.losses.through_programme import FenchelYoung, ProgrammeLoss, SPOPlus
 from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
@@ -28,7 +28,7 @@ class SPOFRSettings(TrainingSettings):
     loss : {"fenchel-young", "spo+"}
         The loss through the programme. "spo+" alone is the method of the paper, faithfully: no warm-up, ties broken by
         a seed, and the scores themselves go into the programme. With a warm-up it is SPO+ with its remedies.
-    warm_up : {"listnet", "logistic", "none"}, optional
+    warm_up : {"listnet", "listnet-within-groups", "logistic", "none"}, optional
         Train with this loss first, until validation stops improving, and go on from the best weights. Default:
         "listnet" for Fenchel-Young, "none" for SPO+.
     estimates : {"probabilities", "scores"}, optional
@@ -57,7 +57,7 @@ class SPOFRSettings(TrainingSettings):
     """
 
     loss: Literal["fenchel-young", "spo+"] = "fenchel-young"
-    warm_up: Literal["listnet", "logistic", "none"] | None = None
+    warm_up: Literal["listnet", "listnet-within-groups", "logistic", "none"] | None = None
     estimates: Literal["probabilities", "scores"] | None = None
     target: Literal["labels", "policy"] = "labels"
     sigma: float = Field(default=0.3, gt=0)
@@ -157,10 +157,10 @@ class SPOFR(ProgrammeEstimator):
         loss, first = self._loss(teaching), settings.first_loss
         if first == "none":
             return [self._stage(settings.loss, loss, teaching)]
-        if first == "logistic":
-            warm_up = self._stage("logistic warm-up", Logistic(), lists)
-        else:
-            warm_up = self._stage("listnet warm-up", ListNet(per_list=settings.weighting == "lists"), teaching)
+        per_list = settings.weighting == "lists"
+        warm_up = self._stage(
+            f"{first} warm-up", relevance_loss(first, teaching, self.discount, per_list=per_list), lists
+        )
         return [warm_up, self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate, settings.needed_gain)]
 
     def _loss(self, lists: Lists) -> ProgrammeLoss:

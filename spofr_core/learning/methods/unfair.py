@@ -36,7 +36,8 @@ class Unfair(SortedEstimator):
         super().__init__(fairness or Fairness(delta=0.05), discount=discount, **settings)
 
     def _stages(self, lists: Lists) -> list[Stage]:
-        return [self._stage(self.settings.loss, self.settings.relevance_loss(self.discount), lists)]
+        loss = self.settings.relevance_loss(self._teaching(lists), self.discount)
+        return [self._stage(self.settings.loss, loss, lists)]
 
 
 METHODS.register(

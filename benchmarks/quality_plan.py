@@ -1,0 +1,180 @@
+"""The third part of the quality study, piece by piece in the order of importance: scorers, losses, and the programme.
+
+Predict-then-optimise is tuned for each scorer and loss. SPOFR starts from it with the same settings, so that what it
+adds is added by training through the programme and by nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from quality_cells import ENSEMBLED, METHODS, PLAIN_LOSSES, TUNING_SEEDS, WITHIN, cell
+
+BEST = "best"
+"""Stands for the plain loss (list-wise or logistic) that did better on the tuning seeds."""
+MAIN = "adult by sex, work only"
+Line = dict[str, Any]
+Unit = tuple[str, int, str, dict[str, Any], tuple[float | None, ...]]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some methods on a dataset.
+
+    Attributes
+    ----------
+    dataset : str
+    methods : tuple of str
+        Cells; `BEST` as their loss is looked up when the piece begins.
+    seeds : int
+        How many, from 60 on.
+    deltas : tuple of float
+    tuned_on : str or None
+        Dataset whose tuning is taken over; its own by default.
+    ensemble : bool
+        Five fits of each method, their mean estimates into the programme.
+    """
+
+    dataset: str
+    methods: tuple[str, ...]
+    seeds: int
+    deltas: tuple[float, ...] = (0.0, 0.02)
+    tuned_on: str | None = None
+    ensemble: bool = False
+
+    @property
+    def tuning(self) -> str:
+        """The dataset that settings are chosen on."""
+        return self.tuned_on or self.dataset
+
+
+_NEW = (
+    cell("pto", "trees", BEST),
+    cell("pto", "network", WITHIN),
+    cell("spo+", "trees", BEST),
+    cell("pto", "trees", WITHIN),
+    cell("spo+", "network", WITHIN),
+)
+_CURVE = (
+    cell("pto", "network", "listnet"),
+    cell("spo+", "network", "listnet"),
+    cell("pto", "network", WITHIN),
+    cell("pto", "trees", BEST),
+    cell("spo+", "trees", BEST),
+)
+PIECES = {
+    "adult by sex, work only": Piece(
+        MAIN,
+        (
+            cell("pto", "network", "listnet"),
+            *_NEW,
+            *(cell("pto", "trees", loss) for loss in PLAIN_LOSSES),
+            cell("spo+", "trees", WITHIN),
+            cell("fy", "trees", BEST),
+        ),
+        6,
+    ),
+    "adult by sex": Piece("adult by sex", _NEW, 4),
+    "500 lists": Piece("adult by sex, work only, 500 lists", _CURVE, 4, (0.0,), MAIN),
+    "2,000 lists": Piece("adult by sex, work only, 2,000 lists", _CURVE, 4, (0.0,), MAIN),
+    "lists of 50": Piece("adult by sex, work only, lists of 50", _CURVE, 4, (0.0,), MAIN),
+    "five seeds": Piece(MAIN, _CURVE, 3, (0.0,), ensemble=True),
+    "adult by marital status": Piece("adult by marital status", _NEW, 4),
+    "lists of 100": Piece("adult by sex, work only, lists of 100", _CURVE, 4, (0.0,), MAIN),
+    "adult by race": Piece("adult by race", (cell("pto", "network", BEST), cell("spo+", "network", BEST), *_NEW), 4),
+    "more deltas": Piece(MAIN, _CURVE, 4, (0.01, 0.05)),
+    "rivals": Piece(
+        MAIN, (cell("unfair", "network", BEST), cell("unfair", "trees", BEST), "uniform", "deltr/network/its own"), 3
+    ),
+    "german-credit": Piece("german-credit", _NEW, 6),
+    "hiring": Piece("hiring", _NEW, 6),
+    "mslr-5": Piece("mslr-5", _NEW, 6),
+    "mslr-2": Piece("mslr-2", _NEW, 6),
+    "fultr": Piece(MAIN, ("fultr/network/its own",), 2),
+}
+PENALTIES = (1.0, 1e2, 1e4)
+
+
+def as_cells(lines: list[Line]) -> list[Line]:
+    """Lines of the second part under the names of the cells that they are, with the other lines as they are.
+
+    Its methods chose among two losses and three weight decays, and a cell is one of the two losses: the best of six is
+    the best of its three as well.
+    """
+    families = {"pto": ("pto", "scorer"), "spofr (fenchel-young)": ("fy", "warm_up")}
+    families["spofr (spo+, ties by scores)"] = ("spo+", "warm_up")
+    found = []
+    for line in lines:
+        family, knob = families.get(line["method"], ("", ""))
+        if family:
+            settings = {name: value for name, value in line["settings"].items() if name != knob}
+            line = line | {"method": cell(family, "network", line["settings"][knob]), "settings": settings}
+        found.append(line)
+    return found
+
+
+def objectives(lines: list[Line], dataset: str, method: str) -> dict[str, float]:
+    """Mean validation objective over the tuning seeds of each configuration, written as JSON."""
+    values: dict[str, list[float]] = {}
+    for line in lines:
+        if line.get("tuning") and (line["dataset"], line["method"]) == (dataset, method):
+            values.setdefault(json.dumps(line["settings"], sort_keys=True), []).append(line["validation_objective"])
+    return {settings: float(np.mean(each)) for settings, each in values.items()}
+
+
+def best_loss(lines: list[Line], dataset: str, scorer: str) -> str:
+    """The plain loss of predict-then-optimise that did better on the tuning seeds."""
+    tried = {loss: objectives(lines, dataset, cell("pto", scorer, loss)) for loss in PLAIN_LOSSES}
+    return max(PLAIN_LOSSES, key=lambda loss: max(tried[loss].values(), default=-np.inf))
+
+
+def tuned_cell(method: str) -> str:
+    """The cell whose tuning a method follows: SPOFR and the plain sort that of predict-then-optimise."""
+    family, _, rest = method.partition("/")
+    return f"pto/{rest}" if family in ("spo+", "fy", "unfair") else method
+
+
+def resolved(lines: list[Line], dataset: str, method: str) -> str:
+    """The method with the best loss in place of `BEST`."""
+    family, scorer, loss = (*method.split("/"), "", "")[:3]
+    return cell(family, scorer, best_loss(lines, dataset, scorer)) if loss == BEST else method
+
+
+def tuning_of(piece: Piece, lines: list[Line]) -> Iterator[Unit]:
+    """Units of tuning that are not in the lines yet."""
+    done = {
+        (line["dataset"], line["method"], line["seed"], json.dumps(line["settings"], sort_keys=True))
+        for line in lines
+        if line.get("tuning")
+    }
+    asked: dict[str, None] = {}
+    for method in piece.methods:
+        _, scorer, loss = (*method.split("/"), "", "")[:3]
+        asked.update(dict.fromkeys(cell("pto", scorer, each) for each in PLAIN_LOSSES) if loss == BEST else {})
+        asked.update({} if loss == BEST else {tuned_cell(method): None})
+    for seed in TUNING_SEEDS:
+        for method in asked:
+            for choice in METHODS[method].choices if "fultr" not in method else ():
+                if (piece.tuning, method, seed, json.dumps(choice, sort_keys=True)) not in done:
+                    yield piece.tuning, seed, method, choice, ()
+
+
+def study_of(piece: Piece, lines: list[Line]) -> Iterator[Unit]:
+    """Units of the study that are not in the lines yet, seed by seed; one fit each, so that little is lost."""
+    done = {
+        (line["dataset"], line["method"], line["seed"], line["delta"] if line["penalty"] is None else line["penalty"])
+        for line in lines
+        if not line.get("tuning")
+    }
+    for seed in range(60, 60 + piece.seeds):
+        for method in dict.fromkeys(resolved(lines, piece.tuning, each) for each in piece.methods):
+            tried = objectives(lines, piece.tuning, tuned_cell(method))
+            chosen = json.loads(max(tried, key=tried.__getitem__)) if tried else {}
+            name = method + ENSEMBLED if piece.ensemble else method
+            for value in METHODS[method].grid(piece.deltas, PENALTIES):
+                if (piece.dataset, name, seed, value) not in done:
+                    yield piece.dataset, seed, method, chosen, (value,)
