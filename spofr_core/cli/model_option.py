@@ -29,6 +29,10 @@ def model_and_data(name: str, source: DataOptions, **changes: Any) -> tuple[Esti
     """
     from spofr_core.experiments import resolve_model
 
+    if source.each_item:
+        # Its scores are the same whatever the groups are; only what is asked of the lists changes.
+        trained, data = model_and_data(name, dataclasses.replace(source, each_item=False), **changes)
+        return trained, data.with_each_item()
     model = resolve_model(name)
     if source.file is None and source.sample is None:
         return model.estimator, model.test_data()

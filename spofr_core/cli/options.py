@@ -12,7 +12,17 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from spofr_core.data import FORMATS, SAMPLES, RankingDataset, Sample, Splits, format_labels, load_sample, read_dataset
+from spofr_core.data import (
+    EACH_ITEM,
+    FORMATS,
+    SAMPLES,
+    RankingDataset,
+    Sample,
+    Splits,
+    format_labels,
+    load_sample,
+    read_dataset,
+)
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import (
     NOTIONS,
@@ -82,6 +92,10 @@ class DataOptions:
     against_rest: Annotated[
         str | None, typer.Option(help="Two groups: this value of the group column, and all others.")
     ] = None
+    each_item: Annotated[
+        bool,
+        typer.Option("--each-item", help="No groups: each item on its own, compared with the others of its list."),
+    ] = False
     rename_group: Annotated[
         list[str] | None,
         typer.Option(help="What a group is to be called, as '0=men'; repeat for more, the same name twice merges."),
@@ -130,7 +144,9 @@ class DataOptions:
         """The file, or what an audit of the sample opens on."""
         if self.sample is not None:
             self.check_one_source()
-            return SAMPLES[self.sample].audit_data(self._grouping)
+            if self.each_item and self.groups is not None:
+                raise ConfigError("--groups and --each-item both say how items are grouped; name one.")
+            return SAMPLES[self.sample].grouped_data(EACH_ITEM if self.each_item else self._grouping)
         if self.file is None:
             raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES.listed()}).")
         return read_dataset(self.file, **(self.mapping() | changes))
@@ -176,6 +192,7 @@ class DataOptions:
             "leave_out_features": self.leave_out_feature,
             "group_quantiles": self.quantiles,
             "group_against_rest": self.against_rest,
+            "each_item": self.each_item or None,
             "group_names": dict(map(_new_name, self.rename_group)) if self.rename_group else None,
             "leave_out_groups": self.leave_out_group,
             "format": self.format,

@@ -2,11 +2,12 @@
 
 from spofr_core.data.clicks import IPS, LoggingRanker, fit_logging_ranker, simulate_clicks, with_ips_labels
 from spofr_core.data.csv_export import write_csv
-from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.formats import FORMATS, Format, TextOptions, format_labels, usual_suffixes
 from spofr_core.data.formats.source import Raw, as_utf8
 from spofr_core.data.formats.tables import ArrowTable, FrameTable, Table
 from spofr_core.data.group_spec import GroupSpec
+from spofr_core.data.groups.each_item import EACH_ITEM
 from spofr_core.data.ids import id_texts
 from spofr_core.data.limits import Limits
 from spofr_core.data.partition import Part, PartitionedFolder, partition_folder
@@ -21,8 +22,10 @@ from spofr_core.data.samples.german_credit import german_credit_lists
 from spofr_core.data.samples.hiring import hiring_csv, load_hiring
 from spofr_core.data.samples.mslr import mslr_fold, mslr_lists
 from spofr_core.data.shared_features import SharedFeatures, share
+from spofr_core.data.splits import Splits
 
 __all__ = [
+    "EACH_ITEM",
     "FORMATS",
     "IPS",
     "OPENING_SAMPLE",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from spofr_core.data.group_spec import GroupSpec
+    from spofr_core.data.splits import Splits
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -189,6 +190,11 @@ class RankingDataset:
         return len(self.group_names)
 
     @property
+    def each_item(self) -> bool:
+        """Whether each item is on its own: a group is one item of one list, and has nothing to do with other lists."""
+        return self.group_spec is not None and self.group_spec.each_item
+
+    @property
     def shared_features(self) -> SharedFeatures | None:
         """Features as a table and the row of each item, where they are kept that way; otherwise None."""
         stored = self._stored("features")
@@ -219,8 +225,9 @@ class RankingDataset:
         known = [name for name in optional if getattr(self, name) is not None]
         if self.feature_names:
             known.append(f"{len(self.feature_names)} features")
+        groups = "each item on its own" if self.each_item else f"groups {list(self.group_names)}"
         return (
-            f"RankingDataset({len(self):,} queries, {self.n_items:,} items, groups {list(self.group_names)}"
+            f"RankingDataset({len(self):,} queries, {self.n_items:,} items, {groups}"
             f"{', ' if known else ''}{', '.join(known)})"
         )
 
@@ -333,6 +340,8 @@ class RankingDataset:
                 f"{len(self)} queries are too few for shares train={train}, validation={validation}: "
                 "a part would be empty. Give other shares, or more queries."
             )
+        from spofr_core.data.splits import Splits
+
         return Splits(train=self[parts[0]], validation=self[parts[1]], test=self[parts[2]])
 
     # -- changes -------------------------------------------------------------------------------------
@@ -369,6 +378,18 @@ class RankingDataset:
             group_names = [str(label) for label in labels.tolist()]
         return self.replace(groups=given, group_names=tuple(group_names), group_spec=group_spec)
 
+    def with_each_item(self) -> RankingDataset:
+        """The same data with each item on its own: a group of one, compared within its list alone.
+
+        Raises
+        ------
+        DataError
+            For lists too long, or too many, for that.
+        """
+        from spofr_core.data.groups.each_item import with_each_item
+
+        return with_each_item(self)
+
     def regrouped(self, names: Mapping[str, str] | None = None, *, leave_out: Sequence[str] = ()) -> RankingDataset:
         """The same data with groups renamed, merged or left out; `excluded` counts what is left out.
 
@@ -384,7 +405,7 @@ class RankingDataset:
         DataError
             For a group that there is not, and where fewer than two of several groups would be left.
         """
-        from spofr_core.data.regrouping import regrouped
+        from spofr_core.data.groups.regrouping import regrouped
 
         return regrouped(self, names or {}, leave_out)
 
@@ -434,39 +455,6 @@ class RankingDataset:
         state = {f.name: self._stored(f.name) for f in fields(self)} | {"excluded": dict(self.excluded)}
         state["attributes"] = dict(self.attributes)
         return _rebuild, (state,)
-
-
-@dataclass(frozen=True, eq=False)
-class Splits:
-    """The three parts of a dataset; they share no query (the bundled ones share no person or page either)."""
-
-    train: RankingDataset
-    validation: RankingDataset
-    test: RankingDataset
-
-    def standardized(self) -> Splits:
-        """Features less their mean, over their standard deviation: those of the training part, for all parts."""
-        center, spread = _standardizer(self.train)
-
-        def scaled(part: RankingDataset) -> RankingDataset:
-            return part if part.features is None else part.replace(features=(part.features - center) / spread)
-
-        return self.map(scaled)
-
-    def map(self, change: Callable[[RankingDataset], RankingDataset]) -> Splits:
-        """The same change made to each part."""
-        return Splits(train=change(self.train), validation=change(self.validation), test=change(self.test))
-
-    def __repr__(self) -> str:
-        parts = (f"{name}={getattr(self, name)!r}" for name in ("train", "validation", "test"))
-        return "Splits(" + ",\n       ".join(parts) + ")"
-
-
-def _standardizer(train: RankingDataset) -> tuple[FloatArray, FloatArray]:
-    if train.features is None:
-        raise DataError("There are no features to standardise.", column="features")
-    spread = train.features.std(axis=0)
-    return train.features.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
 def _rebuild(state: dict[str, Any]) -> RankingDataset:

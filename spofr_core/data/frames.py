@@ -29,11 +29,9 @@ ATTRIBUTE = "slice:"
 
 def to_frame(data: RankingDataset) -> pd.DataFrame:
     """See `RankingDataset.to_frame`."""
-    columns: dict[str, Any] = {
-        "query_id": np.repeat(data.query_ids, data.list_lengths),
-        "item_id": data.item_ids,
-        "group": pd.Categorical.from_codes(data.groups, categories=pd.Index(data.group_names)),
-    }
+    columns: dict[str, Any] = {"query_id": np.repeat(data.query_ids, data.list_lengths), "item_id": data.item_ids}
+    if not data.each_item:
+        columns["group"] = pd.Categorical.from_codes(data.groups, categories=pd.Index(data.group_names))
     for column, name in _KNOWN.items():
         array = getattr(data, name)
         if array is not None:

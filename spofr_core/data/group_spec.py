@@ -1,4 +1,4 @@
-"""How the group of an item is told: by a column, by quantiles of a number, by crossing columns."""
+"""How the group of an item is told: by a column, by quantiles of a number, by crossing columns; or each its own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class GroupSpec(StrictModel):
     Parameters
     ----------
     columns : str or tuple of str
-        The column that holds the group; several columns are crossed ("female & north").
+        The column that holds the group; several columns are crossed ("female & north"). None with `each_item`.
     quantiles : int, optional
         Cut the one (numeric) column at its k-quantiles into this many groups.
     thresholds : tuple of float, optional
@@ -50,9 +50,11 @@ class GroupSpec(StrictModel):
         What groups are called instead; two groups of one new name become one.
     left_out : tuple of str
         Groups, by their names before renaming, whose items are left out (counted in `RankingDataset.excluded`).
+    each_item : bool
+        Each item is on its own: a group of one, compared within its list, without a name. Nothing else goes with it.
     """
 
-    columns: Annotated[tuple[str, ...], BeforeValidator(_one_or_many), Field(min_length=1)]
+    columns: Annotated[tuple[str, ...], BeforeValidator(_one_or_many)] = ()
     quantiles: Annotated[int | None, Field(ge=2)] = None
     thresholds: tuple[float, ...] | None = None
     against_rest: str | None = None
@@ -60,9 +62,14 @@ class GroupSpec(StrictModel):
     names: tuple[str, ...] = ()
     renamed: dict[str, str] = Field(default_factory=dict)
     left_out: Annotated[tuple[str, ...], BeforeValidator(_one_or_many)] = ()
+    each_item: bool = False
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.each_item:
+            return self._alone()
+        if not self.columns:
+            raise ValueError("name a column in 'columns', or set each_item=True: each item on its own.")
         numeric = self.quantiles is not None or self.thresholds is not None
         if numeric and self.against_rest is not None:
             raise ValueError("'against_rest' names a value and cannot go with 'quantiles' or 'thresholds'.")
@@ -73,6 +80,13 @@ class GroupSpec(StrictModel):
             )
         if self.thresholds is not None and any(low >= high for low, high in pairwise(self.thresholds)):
             raise ValueError(f"'thresholds' must increase, got {list(self.thresholds)}.")
+        return self
+
+    def _alone(self) -> Self:
+        beside = sorted(self.model_fields_set - {"each_item", "missing"})
+        beside = [name for name in beside if getattr(self, name) not in (None, (), {})]
+        if beside:
+            raise ValueError(f"with each_item every item is a group of its own: leave out '{beside[0]}'.")
         return self
 
     @property

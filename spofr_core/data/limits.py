@@ -31,6 +31,10 @@ class Limits(StrictModel):
         Distinct groups: more of them is nearly always the wrong column.
     list_length : int
         Items of one query.
+    each_item : int
+        Items of one query where each item is on its own.
+    each_item_cells : int
+        Queries times the items of the longest list, where each item is on its own.
     slices : int
         Distinct values of a column that queries are sliced by.
     """
@@ -41,6 +45,8 @@ class Limits(StrictModel):
     rows: Annotated[int, Field(gt=0)] = 100_000_000
     groups: Annotated[int, Field(ge=2)] = 100
     list_length: Annotated[int, Field(gt=0)] = 100_000
+    each_item: Annotated[int, Field(gt=0)] = 2_000
+    each_item_cells: Annotated[int, Field(gt=0)] = 50_000_000
     slices: Annotated[int, Field(ge=2)] = 1_000
 
     def check_bytes(self, size: int, name: str) -> None:

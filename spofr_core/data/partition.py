@@ -205,7 +205,8 @@ def _roles(first: Table, mapping: Mapping[str, Any], about: QueryColumns) -> tup
     for role, column in given.items():
         if column not in first.names:
             raise missing_column(column, first.names, role, "The folder")
-    guessed = {"group": ""} if mapping.get("group") is not None and "group" not in given else {}
+    told = mapping.get("group") is not None or mapping.get("each_item")
+    guessed = {"group": ""} if told and "group" not in given else {}
     guessable = [name for name in first.names if name not in about.no_roles]
     roles, notes = guess_columns(guessable, given | guessed)
     unknown = [role for role in ("query", "group") if role not in roles]
@@ -218,7 +219,11 @@ def _roles(first: Table, mapping: Mapping[str, Any], about: QueryColumns) -> tup
 
 def _groups(source: pads.Dataset, mapping: Mapping[str, Any], roles: Mapping[str, str]) -> GroupSpec:
     """The groups of the whole folder: names and thresholds, from its group columns alone."""
+    if mapping.get("each_item"):
+        return GroupSpec(each_item=True)
     group = mapping["group"] if mapping.get("group") is not None else roles["group"]
+    if isinstance(group, GroupSpec) and group.each_item:
+        return group
     if isinstance(group, GroupSpec):
         columns = list(group.columns)
     else:

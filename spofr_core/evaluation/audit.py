@@ -119,7 +119,8 @@ class AuditResult:
     ) -> AuditResult:
         """The same audit with slices by these attributes and courses over time, for summary and report."""
         told, _ = slicings_of(by, self.table.attributes)
-        exposure = [sliced_exposure(self.table, names, small=self.measurement.small) for names in told]
+        of_groups = [] if self.table.each_item else told  # an item on its own is in one list, and so in one slice
+        exposure = [sliced_exposure(self.table, names, small=self.measurement.small) for names in of_groups]
         how: dict[str, Any] = {"window": window, "measures": measures, "seed": self.measurement.seed}
         return replace(self, sliced=sliced_result(self, by, exposure=exposure, **how))
 

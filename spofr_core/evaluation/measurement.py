@@ -245,9 +245,17 @@ def measured_table(
         largest_delta=largest_delta(fairness, view.terms),
         measures={name: m.values(view).values for name, m in (usual | asked).items()},
         quota=_quota(view, fairness.every_ranking, policies),
+        items=_item_table(data) if data.each_item else None,
         attributes=dict(data.attributes),
         times=data.times,
     )
+
+
+def _item_table(data: RankingDataset) -> NDArray[np.object_]:
+    """(Q, G): the id of the item that each code stands for in each list; None where it stands for nothing."""
+    items = np.full((len(data), data.n_groups), None, dtype=object)
+    items[data.query_of_item, data.groups] = data.item_ids.tolist()
+    return items
 
 
 def _quota(view: RankingView, quota: Quota | None, policies: RankingPolicies | None) -> dict[str, NDArray[Any]]:
@@ -269,6 +277,8 @@ def ranking_view(
     protected: str | None = None,
 ) -> RankingView:
     """The rankings that the scores imply, or given policies, as measures see them."""
+    if data.each_item:
+        fairness.check_items()
     composition = Composition.of(data.groups, data.offsets, data.group_names)
 
     def draw(kinds: NDArray[np.int64]) -> Lotteries:

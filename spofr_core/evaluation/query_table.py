@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -33,6 +33,8 @@ class QueryTable:
         Values of each measure that the data allows; NaN where it is undefined.
     quota : dict of str to (Q,) array
         How often what is shown breaks the quota, as `quota_breaks` says; empty where there is none.
+    items : (Q, G) object, optional
+        Where each item is on its own, the id of the item that each code stands for in each list.
     attributes : dict of str to (Q,) text
         What the queries can be sliced by.
     times : (Q,) datetime64, optional
@@ -48,11 +50,17 @@ class QueryTable:
     largest_delta: FloatArray
     measures: dict[str, FloatArray]
     quota: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
+    items: NDArray[np.object_] | None = field(default=None, kw_only=True)
     attributes: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
     times: NDArray[np.datetime64] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.query_ids)
+
+    @property
+    def each_item(self) -> bool:
+        """Whether each item is on its own: a group is one item of one list."""
+        return self.items is not None
 
     @property
     def dcg(self) -> FloatArray | None:
@@ -85,6 +93,14 @@ class QueryTable:
         signed = self.violation[np.arange(len(self)), self.worst_group]
         return np.where(self.applicable, signed, 0.0)
 
+    @cached_property
+    def relative_exposure(self) -> FloatArray:
+        """(Q, G): e_g over the mean exposure of the list; NaN for absent groups, and where there is but one."""
+        exposure = np.where(self.present, self.exposure, 0.0)
+        means = (self.sizes * exposure).sum(axis=1) / np.maximum(self.sizes.sum(axis=1), 1)
+        compared = self.present & (self.applicable & (means > 0))[:, None]
+        return np.asarray(np.divide(exposure, means[:, None], out=np.full(exposure.shape, np.nan), where=compared))
+
     def judge(self, fairness: Fairness) -> JudgedTable:
         """The same table with the bounds that `fairness` sets."""
         terms = fairness.terms(Composition(sizes=self.sizes, group_names=self.group_names))
@@ -108,7 +124,13 @@ class QueryTable:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Parts of one dataset (same groups, same settings) as one table."""
+        """Parts of one dataset (same groups, same settings) as one table.
+
+        Where each item is on its own, parts have as many codes as their own longest list: they are made equally wide.
+        """
+        if parts[0].each_item:
+            widest = max((part.group_names for part in parts), key=len)
+            parts = [part._widened(widest) for part in parts]
 
         def joined(values: Sequence[Any]) -> Any:
             if isinstance(values[0], dict):
@@ -116,6 +138,22 @@ class QueryTable:
             return np.concatenate(values) if isinstance(values[0], np.ndarray) else values[0]
 
         return cls(**{f.name: joined([getattr(part, f.name) for part in parts]) for f in fields(cls)})
+
+    def _widened(self, names: tuple[str, ...]) -> Self:
+        """The same table with codes behind its own that stand for nothing."""
+        more = len(names) - len(self.group_names)
+
+        def wide(array: NDArray[Any], nothing: Any) -> NDArray[Any]:
+            return np.hstack([array, np.full((len(self), more), nothing, dtype=array.dtype)])
+
+        return replace(
+            self,
+            group_names=names,
+            sizes=wide(self.sizes, 0),
+            exposure=wide(self.exposure, np.nan),
+            violation=wide(self.violation, np.nan),
+            items=None if self.items is None else wide(self.items, None),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,15 +203,18 @@ class JudgedTable(QueryTable):
     def frame(self) -> pd.DataFrame:
         """A row per list and group present in it; measures, attributes and time, last, are those of the list.
 
+        Where each item is on its own, a row per item, with its id in "item" in place of "group" and "n".
+
         With a quota, "breaks_quota" is the probability that a ranking of the list that is shown breaks it.
 
         An attribute with the name of another column is called "slice:" and its name.
         """
         rows, groups = np.nonzero(self.present)
+        who = np.array(self.group_names, dtype=object)[groups] if self.items is None else self.items[rows, groups]
         columns: dict[str, Any] = {
             "query": self.query_ids[rows],
-            "group": np.array(self.group_names, dtype=object)[groups],
-            "n": self.sizes[rows, groups],
+            "group" if self.items is None else "item": who,
+            **({"n": self.sizes[rows, groups]} if self.items is None else {}),
             "exposure": self.exposure[rows, groups],
             "lower": self.lower[rows, groups],
             "upper": self.upper[rows, groups],

@@ -22,7 +22,7 @@ from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import OnInfeasible, Policies, Solver, fair_policies, keep_present_order, tied_expectation
-from spofr_core.reporting.words import within_a_sentence
+from spofr_core.reporting.wording.phrases import within_a_sentence
 
 FACE_VALUE = "Maximised is the DCG of the scores that the policies were given, taken at face value as relevance."
 

@@ -17,8 +17,14 @@ Schema 2 (JSON types; null where a number does not exist):
   queries), max, quantiles {level: value}, quantiles_ci; signed_mean and signed_group: of the groups that are not small
   the one whose mean signed violation is furthest from zero (opposite signs cancel in it); pairwise_mean: mean sum over
   pairs of groups of abs(e_g - e_h)
-- ``worst``: up to ten {query, group, violation, exposure, mean_exposure (of the list)} of groups that are not small,
-  the largest violation first
+- ``each_item``: whether each item is on its own; then a group is one item of one list: ``groups`` is empty, no group is
+  small, ``exposure_ratio`` is null, and ``worst`` names an item
+- ``items``: null, or where each item is on its own: total; compared: those in applicable queries; relative: quantiles
+  {level: value} over these of exposure over the list's mean; most, least: {mean, ci (bootstrap over queries)} over
+  queries of what the item with the most, and the least, gets of the list's mean; judged: items of judged queries;
+  above, below: those of them that get more, and less, than delta allows
+- ``worst``: up to ten {query, group (null, and item its id, where each item is on its own), violation, exposure,
+  mean_exposure (of the list)} of groups that are not small, the largest violation first
 - ``groups``: {name: items, queries; compared: the items in applicable queries; of these exposure_mean, exposure_ci,
   relative_mean (their exposure over what they would get if each item had its list's mean), relative_ci,
   violation_mean (over queries), violation_ci (bootstrap over queries); small}
@@ -49,6 +55,7 @@ from pydantic import Field
 from spofr_core.config import StrictModel
 from spofr_core.data.ids import plain
 from spofr_core.evaluation.intervals import CONFIDENCE, RatiosOfSums, bootstrap_mean, quantile_interval, wilson
+from spofr_core.evaluation.items.item_summary import judged_items, measured_items
 from spofr_core.evaluation.query_table import BoolArray, FloatArray, JudgedTable, QueryTable
 from spofr_core.fairness import Fairness, Quota
 from spofr_core.measures import parse_measure
@@ -72,6 +79,8 @@ ORDER = (
     "quota",
     "suggested_delta",
     "violation",
+    "each_item",
+    "items",
     "worst",
     "groups",
     "small_groups",
@@ -101,7 +110,9 @@ class SmallGroups(StrictModel):
     lists: int = Field(default=10, ge=0)
 
     def of(self, table: QueryTable) -> BoolArray:
-        """(G,): which groups are small."""
+        """(G,): which groups are small; with each item on its own, none is."""
+        if table.each_item:
+            return np.zeros(len(table.group_names), dtype=np.bool_)
         sizes = table.sizes[table.applicable]
         items, lists = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
         return np.asarray((items < self.items) | (lists < min(self.lists, len(sizes))) | (items == 0))
@@ -110,16 +121,34 @@ class SmallGroups(StrictModel):
 def measured_summary(table: QueryTable, *, cutoff: int, seed: int, small: SmallGroups) -> dict[str, Any]:
     """The entries of the summary that follow from what was measured."""
     measures = _measures(table, cutoff, seed)
-    means, is_small = _GroupMeans(table, seed), small.of(table)
+    is_small = small.of(table)
     return {
-        "violation": _violation(table, seed, np.where(is_small, np.nan, means.violation)),
+        **(_of_items(table, seed) if table.each_item else _of_groups(table, seed, is_small)),
+        "each_item": table.each_item,
         "worst": _worst(table, is_small),
-        "groups": _groups(table, means, is_small),
         "small_groups": small.to_dict(),
-        "exposure_ratio": _exposure_ratio(table.group_names, means, is_small),
         "range": delta_range(table),
         "utility": _utility(table, measures, cutoff),
         "measures": measures,
+    }
+
+
+def _of_groups(table: QueryTable, seed: int, is_small: BoolArray) -> dict[str, Any]:
+    means = _GroupMeans(table, seed)
+    return {
+        "violation": _violation(table, seed, np.where(is_small, np.nan, means.violation)),
+        "items": None,
+        "groups": _groups(table, means, is_small),
+        "exposure_ratio": _exposure_ratio(table.group_names, means, is_small),
+    }
+
+
+def _of_items(table: QueryTable, seed: int) -> dict[str, Any]:
+    return {
+        "violation": _violation(table, seed, np.array([np.nan])),
+        "items": measured_items(table, seed=seed),
+        "groups": {},
+        "exposure_ratio": None,
     }
 
 
@@ -127,17 +156,21 @@ def summarise(
     measured: dict[str, Any], table: JudgedTable, fairness: Fairness, small: SmallGroups, *, seed: int
 ) -> dict[str, Any]:
     """The summary of the module's docstring, from `Measurement.summary` and what is judged by delta."""
+    told = fairness.told(each_item=table.each_item)
     judged = {
         "schema": SCHEMA,
         "delta": fairness.delta,
-        "definition": fairness.definition,
-        "formula": fairness.formula,
+        "definition": told.definition,
+        "formula": told.formula,
         "queries": _queries(table, small.of(table)),
         "quota": None if fairness.every_ranking is None else _quota(table, fairness.every_ranking, seed),
         "suggested_delta": _suggested_delta(table, fairness),
         "infeasible": _infeasible(table),
     }
-    return {name: (judged | measured)[name] for name in ORDER}
+    found = judged | measured
+    if table.each_item:
+        found["items"] = measured["items"] | judged_items(table)
+    return {name: found[name] for name in ORDER}
 
 
 def _queries(table: JudgedTable, small: BoolArray) -> dict[str, Any]:
@@ -256,7 +289,8 @@ def _worst(table: QueryTable, small: BoolArray) -> list[dict[str, Any]]:
     return [
         {
             "query": plain(table.query_ids[q]),
-            "group": table.group_names[groups[q]],
+            "group": None if table.each_item else table.group_names[groups[q]],
+            **({} if table.items is None else {"item": plain(table.items[q, groups[q]])}),
             "violation": float(table.violation[q, groups[q]]),
             "exposure": float(table.exposure[q, groups[q]]),
             "mean_exposure": float(np.nansum(table.sizes[q] * table.exposure[q]) / lengths[q]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,14 @@ from spofr_core.fairness.exposure import FloatArray, PositionBias
 from spofr_core.fairness.notions import NOTIONS, Notion
 from spofr_core.fairness.quota import Quota
 from spofr_core.fairness.terms import Terms
+
+
+class Told(NamedTuple):
+    """A notion with its unit: in words, as a formula in plain text, and in LaTeX."""
+
+    definition: str
+    formula: str
+    latex: str
 
 
 class Fairness(StrictModel):
@@ -123,18 +131,47 @@ class Fairness(StrictModel):
     @property
     def definition(self) -> str:
         """The notion in words."""
-        whole = self.rule.definition
-        return whole if self.unit == "absolute" else f"{whole[:-1]}, as a share of {self.rule.share_of}."
+        return self.told().definition
 
     @property
     def formula(self) -> str:
         """The notion as a formula."""
-        return self.rule.formula if self.unit == "absolute" else f"{self.rule.formula} {self.rule.share_formula}"
+        return self.told().formula
 
     @property
     def latex(self) -> str:
         """The notion as a formula in LaTeX."""
-        return self.rule.latex if self.unit == "absolute" else rf"{self.rule.latex}\, {self.rule.share_latex}"
+        return self.told().latex
+
+    def told(self, *, each_item: bool = False) -> Told:
+        """The notion in words, as a formula and in LaTeX: of groups, or with each item on its own."""
+        rule = self.rule
+        words, formula, latex = rule.definition, rule.formula, rule.latex
+        if each_item:
+            words = rule.item_definition or f"{words} Each item is a group of its own."
+            formula, latex = rule.item_formula or formula, rule.item_latex or latex
+        if self.unit == "absolute":
+            return Told(words, formula, latex)
+        share = f"{words[:-1]}, as a share of {rule.share_of}."
+        return Told(share, f"{formula} {rule.share_formula}", rf"{latex}\, {rule.share_latex}")
+
+    def check_items(self) -> None:
+        """Refuse what makes no sense where each item is on its own.
+
+        Raises
+        ------
+        ConfigError
+            For a notion of groups, one delta for each group, or a quota.
+        """
+        if self.rule.no_items:
+            raise ConfigError(f"{self.rule.no_items} Use notion='exposure'.")
+        if isinstance(self.delta, dict):
+            raise ConfigError("With each item on its own there are no groups to give a delta each: give one number.")
+        if self.every_ranking is not None:
+            raise ConfigError(
+                "A quota counts the items of groups, and with each item on its own there are none: leave it out, or "
+                "choose a group column."
+            )
 
     @property
     def delta_text(self) -> str:

@@ -22,7 +22,7 @@ from spofr_core.learning.card_text import CARD_FILE, model_card
 from spofr_core.learning.checkpoint import Checkpoint
 from spofr_core.learning.decisions import Decision
 from spofr_core.learning.events import Callback, FitReport
-from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, repeats
+from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, refuse_items, repeats
 from spofr_core.learning.losses.relevance import Loss
 from spofr_core.learning.model_files import ModelFile, read_model, read_text_file, versions, write_model
 from spofr_core.learning.problems import CollapsedScores
@@ -147,6 +147,7 @@ class Estimator(ABC):
         Self
             `report` tells what happened.
         """
+        refuse_items(train)
         notes = self._promises()
         columns = self._columns(train)
         table, rows = feature_table(train)

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from spofr_core.data import RankingDataset
-from spofr_core.errors import DataError
+from spofr_core.errors import ConfigError, DataError
 from spofr_core.learning.scorers import Scorer
 from spofr_core.learning.scorers.scaling import Scaler
 
@@ -20,6 +20,15 @@ IntArray = NDArray[np.int64]
 
 _PADDING = -1e30
 """Score of an item that is not there: its softmax is 0, and 0 times its logarithm is still 0."""
+
+
+def refuse_items(train: RankingDataset) -> None:
+    """`ConfigError` for training data with each item on its own."""
+    if train.each_item:
+        raise ConfigError(
+            "A model is trained with groups, which training and test lists share; an item on its own is in one list. "
+            "Train with a group column, then ask for model.policies(data.with_each_item())."
+        )
 
 
 @dataclass(frozen=True, eq=False)

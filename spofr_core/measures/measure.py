@@ -78,6 +78,8 @@ class Measure:
         What is below it is flagged, as the four-fifths rule does.
     needs : tuple of str
         Attributes of `RankingDataset` that must be there, such as "relevance".
+    of_groups : bool
+        Whether it compares groups, and so says nothing where each item is on its own.
     description, formula, source : str
         A sentence, the formula in plain characters, and who proposed it.
     parameters : mapping of str to default
@@ -101,6 +103,7 @@ class Measure:
     limits: tuple[float, float] = (-np.inf, np.inf)
     flag_below: float | None = None
     needs: tuple[str, ...] = ()
+    of_groups: bool = False
     description: str = ""
     formula: str = ""
     source: str = ""
@@ -159,6 +162,8 @@ class Measure:
 
     def missing(self, data: RankingDataset) -> str | None:
         """What the data lacks, as a reason."""
+        if self.of_groups and data.each_item:
+            return "it compares groups, and each item is on its own"
         lacking = [need for need in self.needs if getattr(data, need) is None]
         return f"the data has no {' and no '.join(lacking)}" if lacking else None
 

@@ -157,6 +157,8 @@ def _policies_of_data(
     on_infeasible: OnInfeasible = "raise",
     warm: Policies | None = None,
 ) -> Policies:
+    if data.each_item:
+        fairness.check_items()
     ranked_by = data.score if scores is None else scores
     if ranked_by is None:
         raise DataError(

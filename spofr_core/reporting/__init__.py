@@ -5,29 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spofr_core.lazy import lazy_names
+from spofr_core.reporting.items.item_words import FIXED_ORDER, HOW_COUNTED, each_item, item_name, spread_sentence
 from spofr_core.reporting.palette import GroupStyle, group_styles
-from spofr_core.reporting.words import (
-    caveats,
+from spofr_core.reporting.wording.phrases import (
     counted,
     delta_text,
     direction_text,
-    exposure_sentence,
     interval,
-    limits_of,
     listed,
     name_text,
     named,
     number,
     off_text,
     percent,
-    repair_sentence,
     shortened,
     tolerance_text,
-    verdict,
-    verdict_details,
     violation_text,
     within_a_sentence,
 )
+from spofr_core.reporting.words import caveats, exposure_sentence, limits_of, repair_sentence, verdict, verdict_details
 
 if TYPE_CHECKING:
     from spofr_core.reporting import palette
@@ -60,6 +56,7 @@ if TYPE_CHECKING:
         comparison_sentences,
     )
     from spofr_core.reporting.glossary import TERMS, Term, WorkedList, meaning
+    from spofr_core.reporting.items.item_frames import ItemBins, item_bins, item_rows
     from spofr_core.reporting.law.selection_appendix import selected_sentence, selection_sentences, selection_tables
     from spofr_core.reporting.measured.measured_words import (
         MEASURED_HEAD,
@@ -72,7 +69,6 @@ if TYPE_CHECKING:
     from spofr_core.reporting.notebooks.measured_card import measured_card
     from spofr_core.reporting.notebooks.policy_card import policy_card
     from spofr_core.reporting.pictures import write_images
-    from spofr_core.reporting.plain_words import plain_summary
     from spofr_core.reporting.policy_frames import (
         PREFIX_COLUMNS,
         by_score,
@@ -134,6 +130,7 @@ if TYPE_CHECKING:
         time_sentences,
         window_text,
     )
+    from spofr_core.reporting.wording.plain_words import plain_summary
 
 _HOME = {
     "audit_report": ("audit_html", "report_name"),
@@ -165,6 +162,7 @@ _HOME = {
         "comparison_sentences",
     ),
     "glossary": ("TERMS", "Term", "WorkedList", "meaning"),
+    "items.item_frames": ("ItemBins", "item_bins", "item_rows"),
     "law.selection_appendix": ("selected_sentence", "selection_sentences", "selection_tables"),
     "measured.measured_words": ("MEASURED_HEAD", "formula_texts", "measured_cells", "measured_notes"),
     "notebooks.audit_card": ("audit_card",),
@@ -172,7 +170,7 @@ _HOME = {
     "notebooks.measured_card": ("measured_card",),
     "notebooks.policy_card": ("policy_card",),
     "pictures": ("write_images",),
-    "plain_words": ("plain_summary",),
+    "wording.plain_words": ("plain_summary",),
     "policy_frames": (
         "PREFIX_COLUMNS",
         "by_score",
@@ -237,6 +235,8 @@ _HOME = {
 }
 
 __all__ = [
+    "FIXED_ORDER",
+    "HOW_COUNTED",
     "MEASURED_HEAD",
     "MOST_GROUPS",
     "MOST_STEPS",
@@ -250,6 +250,7 @@ __all__ = [
     "ExposureBar",
     "GroupRow",
     "GroupStyle",
+    "ItemBins",
     "Look",
     "Mark",
     "Provenance",
@@ -286,6 +287,7 @@ __all__ = [
     "difference_text",
     "direction_text",
     "distributions",
+    "each_item",
     "empty_slots",
     "exact_figure",
     "exact_traces",
@@ -306,6 +308,9 @@ __all__ = [
     "interval",
     "is_baseline",
     "is_guaranteed",
+    "item_bins",
+    "item_name",
+    "item_rows",
     "limits_of",
     "listed",
     "mark_at",
@@ -350,6 +355,7 @@ __all__ = [
     "slice_name",
     "slice_sentences",
     "slices_content",
+    "spread_sentence",
     "time_basis",
     "time_cells",
     "time_chart",

@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from spofr_core.fairness import Unit
 from spofr_core.reporting.chart_frames import (
     Audited,
     exposure_bars,
@@ -19,8 +20,8 @@ from spofr_core.reporting.chart_frames import (
     share_steps,
     violations_by_group,
 )
+from spofr_core.reporting.items.item_words import each_item, item_name
 from spofr_core.reporting.palette import group_styles
-from spofr_core.reporting.plain_words import plain_summary
 from spofr_core.reporting.report_sections import (
     SECTIONS,
     Code,
@@ -35,21 +36,18 @@ from spofr_core.reporting.report_sections import (
     page_from,
 )
 from spofr_core.reporting.svg_charts import exposure_chart, share_chart, violation_chart
-from spofr_core.reporting.words import (
-    caveats,
+from spofr_core.reporting.wording.phrases import (
     counted,
     delta_text,
     direction_text,
     interval,
-    limits_of,
     name_text,
     number,
     off_text,
-    repair_sentence,
-    verdict,
-    verdict_details,
     violation_text,
 )
+from spofr_core.reporting.wording.plain_words import plain_summary
+from spofr_core.reporting.words import caveats, limits_of, repair_sentence, verdict, verdict_details
 
 LONGEST_NOTES = 600
 """Letters of the auditor's notes on the first page, which has to fit one sheet."""
@@ -127,12 +125,7 @@ def _day(provenance: Provenance) -> datetime.date:
 
 def _about(report: Report) -> Content:
     summary, given = report.summary, report.provenance
-    queries, groups = summary["queries"], summary["groups"]
-    items = sum(group["items"] for group in groups.values())
-    sizes = (
-        f"{counted(queries['total'], 'query', 'queries')}, {counted(items, 'item', 'items')}, "
-        f"{counted(len(groups), 'group', 'groups')}"
-    )
+    sizes = ", ".join([counted(summary["queries"]["total"], "query", "queries"), *_sizes(summary)])
     quota = summary["quota"]
     also = "" if quota is None else f" In every ranking that may be shown: {name_text(quota['text'], 200)}."
     terms = [
@@ -149,6 +142,15 @@ def _about(report: Report) -> Content:
     return Content(terms=terms)
 
 
+def _sizes(summary: Mapping[str, Any]) -> tuple[str, str]:
+    """How many items, and of how many groups."""
+    if each_item(summary):
+        return counted(summary["items"]["total"], "item", "items"), "each on its own"
+    groups = summary["groups"]
+    items = sum(group["items"] for group in groups.values())
+    return counted(items, "item", "items"), counted(len(groups), "group", "groups")
+
+
 def _repair(report: Report) -> str:
     if report.repaired is None:
         return "Not computed here; “spofr repair” says what it would change."
@@ -162,14 +164,15 @@ def _plain(report: Report) -> Content:
 def _facts(report: Report) -> Content:
     summary, unit = report.summary, report.summary["unit"]
     queries, violation, utility = summary["queries"], summary["violation"], summary["utility"]
-    items = sum(group["items"] for group in summary["groups"].values())
+    items, grouped = _sizes(summary)
+    furthest = "item" if each_item(summary) else "group"
     facts = [
         Fact("Queries", f"{queries['total']:,}", f"{queries['judged']:,} judged"),
-        Fact("Items", f"{items:,}", counted(len(summary["groups"]), "group", "groups")),
+        Fact("Items", items.split(" ", 1)[0], grouped),
         Fact(
             "Mean violation",
             violation_text(violation["mean"], unit),
-            f"95 % CI {interval(violation['mean_ci'], unit)}; of the group furthest off in each list",
+            f"95 % CI {interval(violation['mean_ci'], unit)}; of the {furthest} furthest off in each list",
         ),
         *_furthest(summary),
     ]
@@ -190,13 +193,20 @@ def _furthest(summary: Mapping[str, Any]) -> list[Fact]:
         return []
     worst, within = summary["worst"][0], summary["violation"]["quantiles"]["0.95"]
     size, unit = violation_text(abs(worst["violation"]), summary["unit"]), summary["unit"]
-    said = direction_text(worst["group"], worst["violation"], unit)
+    said = _whose(worst, unit)
     return [Fact("Largest violation", size, f"{said}; 95 % of queries within {violation_text(within, unit)}")]
+
+
+def _whose(worst: Mapping[str, Any], unit: Unit) -> str:
+    """Whose exposure is off, and which way."""
+    if worst.get("item") is not None:
+        return f"{item_name(worst['item'])} {off_text(worst['violation'], unit)}"
+    return direction_text(worst["group"], worst["violation"], unit)
 
 
 def _exposure(report: Report) -> Content | None:
     summary = report.summary
-    if not summary["queries"]["applicable"]:
+    if not summary["queries"]["applicable"] or each_item(summary):
         return None
     return Content(
         caption=_drawn(
@@ -224,7 +234,7 @@ def _share(report: Report) -> Content | None:
 
 def _violations(report: Report) -> Content | None:
     summary = report.summary
-    if not summary["queries"]["applicable"]:
+    if not summary["queries"]["applicable"] or each_item(summary):
         return None
     delta = _one_delta(summary)
     return Content(
@@ -242,7 +252,9 @@ def _drawn(caption: str, summary: Mapping[str, Any]) -> str:
     return f"{caption} {groups_left_out(summary)}".rstrip()
 
 
-def _groups(report: Report) -> Content:
+def _groups(report: Report) -> Content | None:
+    if each_item(report.summary):
+        return None
     styles, unit = group_styles(list(report.summary["groups"])), report.summary["unit"]
     rows = [
         (
@@ -281,18 +293,20 @@ def _measures(report: Report) -> Content | None:
 def _worst(report: Report) -> Content:
     worst = report.summary["worst"]
     if not worst:
-        return Content(caption="There is no query with two groups that are large enough to be compared.")
+        two = "two items" if each_item(report.summary) else "two groups that are large enough to be compared"
+        return Content(caption=f"There is no query with {two}.")
     unit = report.summary["unit"]
     rows = [
         (
             name_text(row["query"]),
-            direction_text(row["group"], row["violation"], unit),
+            _whose(row, unit),
             number(row["exposure"]),
             number(row["mean_exposure"]),
         )
         for row in worst
     ]
-    head = ("Query", "Whose exposure is off, and which way", "The group's exposure", "The list's mean")
+    whose = "The item's exposure" if each_item(report.summary) else "The group's exposure"
+    head = ("Query", "Whose exposure is off, and which way", whose, "The list's mean")
     return Content(table=Table(head, rows, left=2))
 
 
@@ -319,14 +333,15 @@ def _limits(report: Report) -> Content:
 
 def _definitions(report: Report) -> Content:
     summary, unit = report.summary, report.summary["unit"]
+    alone, ties = each_item(summary), "items with equal scores share their positions evenly"
+    who = "item i of the list, if it has two or more" if alone else "group g present in the list"
+    means = "the expected exposure of item i, and its mean over all items of the list"
+    if not alone:
+        means = "mean over the items of group g, and over all items of the list, of the expected exposure"
     terms = [
-        Term("Formula", " for every group g present in the list", code=summary["formula"]),
+        Term("Formula", f" for every {who}", code=summary["formula"]),
         Term("Exposure of position j", code=summary["position_bias"]),
-        Term(
-            "e_g and e",
-            "mean over the items of group g, and over all items of the list, of the expected exposure; "
-            "items with equal scores share their positions evenly",
-        ),
+        Term("e_i and e" if alone else "e_g and e", f"{means}; {ties}"),
         Term(
             "Violation",
             "the signed difference inside the bars of the formula; the largest in size counts for the query",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spofr_core.fairness import TOLERANCE, Unit
 from spofr_core.reporting.palette import GroupStyle, group_styles
-from spofr_core.reporting.words import counted, delta_text, number, percent, shortened
+from spofr_core.reporting.wording.phrases import counted, delta_text, number, percent, shortened
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -54,6 +54,10 @@ class AuditTable(Protocol):
     @property
     def violation(self) -> FloatArray:
         """Signed violation; NaN where the group is absent."""
+
+    @property
+    def relative_exposure(self) -> FloatArray:
+        """Exposure over the mean of the list; NaN where the group is absent or alone."""
 
 
 class Audited(Protocol):

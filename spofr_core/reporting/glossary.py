@@ -14,7 +14,7 @@ import pandas as pd
 
 from spofr_core.fairness import NOTIONS, Composition, Fairness, Quota, largest_delta
 from spofr_core.policy import Policy, fair_policy
-from spofr_core.reporting.words import listed, number, percent
+from spofr_core.reporting.wording.phrases import listed, number, percent
 
 
 class WorkedList:

@@ -187,7 +187,9 @@ _OURS = (
 SECTIONS: Registry[Section] = Registry(
     "section",
     {
-        **dict.fromkeys(_OURS, "spofr_core.reporting.audit_report"),
+        **dict.fromkeys(_OURS[:3], "spofr_core.reporting.audit_report"),
+        "items": "spofr_core.reporting.items.item_section",
+        **dict.fromkeys(_OURS[3:], "spofr_core.reporting.audit_report"),
         **dict.fromkeys(("slices", "time"), "spofr_core.reporting.slicing.slice_sections"),
         "comparison": "spofr_core.reporting.comparisons.comparison_report",
         "selection": "spofr_core.reporting.law.selection_appendix",

@@ -11,7 +11,7 @@ import pandas as pd
 from spofr_core.fairness import Unit, format_delta
 from spofr_core.learning import METHODS, Method
 from spofr_core.reporting.series import in_order, is_baseline, method_title
-from spofr_core.reporting.words import counted, listed, number, percent
+from spofr_core.reporting.wording.phrases import counted, listed, number, percent
 
 
 def matched(best: pd.DataFrame, lead: pd.DataFrame, level: float) -> tuple[str, str]:

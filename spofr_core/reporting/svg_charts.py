@@ -9,7 +9,7 @@ from html import escape
 
 from spofr_core.fairness import Unit
 from spofr_core.reporting.chart_frames import ExposureBar, GroupRow, Mark, ShareSteps, ViolationBins
-from spofr_core.reporting.words import name_text, violation_text
+from spofr_core.reporting.wording.phrases import name_text, violation_text
 
 WIDTH = 560
 LEFT = 186

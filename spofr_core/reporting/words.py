@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from spofr_core.fairness import NOTIONS, Quota, Unit, format_delta
+from spofr_core.fairness import NOTIONS, Quota
+from spofr_core.reporting.items.item_words import (
+    FIXED_ORDER,
+    HOW_COUNTED,
+    each_item,
+    item_details,
+    item_name,
+    item_verdict,
+)
+from spofr_core.reporting.wording.phrases import (
+    MOST_NAMED,
+    counted,
+    delta_text,
+    gets,
+    has,
+    interval,
+    listed,
+    name_text,
+    named,
+    number,
+    off_text,
+    percent,
+    start_sentence,
+    tolerance_text,
+    violation_text,
+)
 
-LONGEST_NAME = 60
-"""Names from the data are cut after this many characters when they stand in a sentence."""
-LONGEST_GROUP = 40
-"""Names of groups are shortened to this many, since a sentence may have two of them."""
-MOST_NAMED = 3
-"""More groups than this are counted in a sentence, and a name of more words than this stands in quotes."""
 NEARLY_EQUAL = 0.995
 """Exposures whose ratio is above this differ by less than a whole per cent would say."""
 
@@ -32,6 +50,8 @@ def verdict(summary: Mapping[str, Any]) -> str:
         Such as "Women get 28 % less exposure than men. In 174 of 500 queries the difference from the list's mean
         exceeds the tolerance of 10 %."
     """
+    if each_item(summary):
+        return item_verdict(summary)
     queries = summary["queries"]
     if queries["total"] == 0:
         return "There are no queries to judge."
@@ -71,8 +91,12 @@ def verdict_details(summary: Mapping[str, Any]) -> list[str]:
             f"Of the mean exposure in their lists, {named(low)} {gets(low)} {shares[0]} and {named(high)} {shares[1]}, "
             f"a ratio of {number(ratio['value'])}{sure}."
         )
+    if each_item(summary):
+        found += item_details(summary)
     worst = _worst_sentence(summary)
-    return found + ([worst] if worst else [])
+    found += [worst] if worst else []
+    fixed = each_item(summary) and summary["model"] is None and queries["fair"] < queries["judged"]
+    return found + ([FIXED_ORDER] if fixed else [])
 
 
 def _model_sentence(summary: Mapping[str, Any]) -> str:
@@ -204,8 +228,11 @@ def _worst_sentence(summary: Mapping[str, Any]) -> str | None:
         return None
     worst = summary["worst"][0]
     off = off_text(worst["violation"], summary["unit"])
+    who = f"{named(worst['group'])} {gets(worst['group'])}"
+    if each_item(summary):
+        who = f"{item_name(worst['item'])} gets"
     return (
-        f"Furthest off: query {name_text(worst['query'])}, where {named(worst['group'])} {gets(worst['group'])} {off}"
+        f"Furthest off: query {name_text(worst['query'])}, where {who} {off}"
         f" (exposure {number(worst['exposure'])}; the list's mean is {number(worst['mean_exposure'])})."
     )
 
@@ -216,7 +243,8 @@ def caveats(summary: Mapping[str, Any]) -> list[str]:
     queries, infeasible, unit = summary["queries"], summary["infeasible"], summary["unit"]
     if queries["not_applicable"]:
         found.append(
-            f"{counted(queries['not_applicable'], 'query', 'queries')} with items of a single group: "
+            f"{counted(queries['not_applicable'], 'query', 'queries')} with "
+            f"{'a single item' if each_item(summary) else 'items of a single group'}: "
             "there is nobody to be fair between; counted, not judged."
         )
     if queries["cannot_fail"]:
@@ -318,148 +346,21 @@ def _delta_repaired(before: Mapping[str, Any], after: Mapping[str, Any], relaxed
 
 def limits_of(summary: Mapping[str, Any]) -> list[str]:
     """What an audit of exposure does not show."""
-    return [
-        f"Exposure is modelled, not observed: {summary['position_bias']} stands for the attention to position j.",
+    compared = [
         "The groups are taken as they are in the data; other ways of grouping the same items can show other gaps.",
         "A group's mean says nothing about how exposure is spread among the items of the group.",
+    ]
+    if each_item(summary):
+        compared = [
+            f"Items are compared within their list; what they get over many lists is not added up. {HOW_COUNTED}"
+        ]
+    return [
+        f"Exposure is modelled, not observed: {summary['position_bias']} stands for the attention to position j.",
+        *compared,
         "The intervals speak of queries like these; other traffic, other seasons and other markets may differ.",
         NOTIONS[summary["notion"]].caveat,
     ]
 
 
-def delta_text(delta: float | Mapping[str, float], unit: Unit = "absolute") -> str:
-    """delta as sentences name it: "delta = 10 %", "delta = 0.05", "delta by group (A 10 %, B 5 %)"."""
-    if isinstance(delta, Mapping):
-        return f"delta by group ({_each(delta, unit)})"
-    return f"delta = {format_delta(delta, unit)}"
-
-
-def tolerance_text(delta: float | Mapping[str, float], unit: Unit) -> str:
-    """delta as the headline names it: "the tolerance of 10 %"."""
-    if isinstance(delta, Mapping):
-        return f"its tolerance ({_each(delta, unit)})"
-    return f"the tolerance of {format_delta(delta, unit)}"
-
-
-def _each(delta: Mapping[str, float], unit: Unit) -> str:
-    return ", ".join(f"{name_text(name)} {format_delta(value, unit)}" for name, value in delta.items())
-
-
-def violation_text(value: float | None, unit: Unit) -> str:
-    """A violation in its unit: "12 %" or "0.092"; the sign, where there is one, stays."""
-    if value is None or math.isnan(value):
-        return "-"
-    return f"{number(100 * value, 2)} %" if unit == "share" else number(value)
-
-
-def direction_text(group: object, violation: float | None, unit: Unit) -> str:
-    """A group's violation in words that say in whose favour it is: "men 12 % too much"."""
-    return f"{named(group)} {off_text(violation, unit)}"
-
-
-def off_text(violation: float | None, unit: Unit) -> str:
-    """A signed violation in words: "12 % too much", "0.092 too little"."""
-    if violation is None or math.isnan(violation):
-        return "-"
-    if abs(violation) < 1e-9:
-        return "neither too much nor too little"
-    return f"{violation_text(abs(violation), unit)} too {'much' if violation > 0 else 'little'}"
-
-
-def named(group: object) -> str:
-    """A group within a sentence: "women", but "group 0" and "group female"; what is no plain name stands in quotes."""
-    text = shortened(group)
-    if _is_plural(text):
-        return text
-    if len(text.split()) <= MOST_NAMED and all(letter.isalnum() or letter in " -/_.+" for letter in text):
-        return f"group {text}"
-    return f"group ‘{text}’" if "“" in text or "”" in text else f"group “{text}”"
-
-
-def gets(group: object) -> str:
-    """ "get" after a plural, "gets" after all else."""
-    return "get" if _is_plural(shortened(group)) else "gets"
-
-
-def has(group: object) -> str:
-    """ "have" after a plural, "has" after all else."""
-    return "have" if _is_plural(shortened(group)) else "has"
-
-
-def _is_plural(name: str) -> bool:
-    """Whether a name reads as several people or things; a capital with an s at the end may be Paris."""
-    if not all(word.isalpha() for word in name.split()):
-        return False
-    last = name.split()[-1] if name.split() else ""
-    if last.lower() in _PEOPLE:
-        return True
-    return name.islower() and len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
-
-
-_PEOPLE = frozenset({"men", "women", "people", "children", "others"})
-
-
-def within_a_sentence(label: str) -> str:
-    """A label without the capital of a beginning; that of an abbreviation stays."""
-    return label[:1].lower() + label[1:] if label[1:2].islower() or label[:2] == "A " else label
-
-
-def start_sentence(sentence: str) -> str:
-    """A sentence with a capital, unless it starts with a name that is no lower-case word."""
-    first = sentence.split(" ", 1)[0].rstrip(",:")
-    return sentence[:1].upper() + sentence[1:] if first.islower() and first.isalpha() else sentence
-
-
 def _less(ratio: float) -> str:
     return percent(1 - ratio, 0)
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Three significant digits without exponents; what is below 1e-9 is what floating point left of 0."""
-    if value is None or math.isnan(value):
-        return "-"
-    if abs(value) < 1e-9:
-        return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def interval(pair: list[float] | None, unit: Unit = "absolute") -> str:
-    """An interval as "0.021 to 0.034", shares as "2.1 % to 3.4 %"; a dash where there is none."""
-    return "-" if pair is None else f"{violation_text(pair[0], unit)} to {violation_text(pair[1], unit)}"
-
-
-def percent(share: float, decimals: int = 1) -> str:
-    """A share as "95.5 %"; it says 100 or 0 only where that is exact."""
-    shown = round(100 * share, decimals)
-    step = 10.0**-decimals
-    if shown >= 100 and share < 1:
-        shown = 100 - step
-    if shown <= 0 and share > 0:
-        shown = step
-    return f"{shown:.{decimals}f} %"
-
-
-def counted(count: int, one: str, many: str) -> str:
-    """ "1 query", "2,000 queries"."""
-    return f"{count:,} {one if count == 1 else many}"
-
-
-def listed(names: Sequence[str], *, word: str = "and", start: bool = False) -> str:
-    """Names as a list in a sentence: "a, b and c"; with a capital where the sentence starts with it."""
-    text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
-    return text[:1].upper() + text[1:] if start else text
-
-
-def shortened(name: object, longest: int = LONGEST_GROUP) -> str:
-    """A name without its middle where it is long: names of one kind begin alike, and differ at their end."""
-    text = name_text(name, len(str(name)))
-    head = longest // 3
-    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
-
-
-def name_text(name: object, longest: int = LONGEST_NAME) -> str:
-    """A name from the data as it may stand in a sentence: one line, printable, not too long."""
-    text = "".join(letter if letter.isprintable() else " " for letter in str(name))
-    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -82,6 +82,10 @@ def test_summaries(asked, hiring, odd):
     hold("summary-2", audit(hiring, asked).summary)
     if asked == Fairness(delta="10%"):
         hold("summary-2", audit(odd, asked).summary)
+        hold("summary-2", audit(odd.with_each_item(), asked).summary)
+        alone = audit(hiring.with_each_item(), asked).summary
+        assert alone["each_item"] is True
+        hold("summary-2", alone)
 
 
 def test_summaries_with_slices_time_and_selection(tmp_path):

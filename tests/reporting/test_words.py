@@ -24,7 +24,7 @@ from spofr_core.reporting import (
     violation_text,
     within_a_sentence,
 )
-from spofr_core.reporting.words import start_sentence
+from spofr_core.reporting.wording.phrases import start_sentence
 from tests.evaluation.lists import dataset, random_dataset
 
 

@@ -104,7 +104,10 @@ def audit_command(
     if json_ != "-":
         for sentence in (verdict(result.summary), *verdict_details(result.summary)):
             typer.echo(sentence)
-        _print_groups(result.summary)
+        if result.summary["each_item"]:
+            _print_items(result.summary)
+        else:
+            _print_groups(result.summary)
         _print_measures(result.summary)
         if result.selection is not None:
             print_selection(result.selection.summary)
@@ -174,6 +177,15 @@ def _print_groups(summary: dict[str, Any]) -> None:
     for row, mark in zip((head, *rows), ("", *marks), strict=True):
         cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
         typer.echo("  ".join([f"{row[0]:{widths[0]}}", *cells]) + mark)
+
+
+def _print_items(summary: dict[str, Any]) -> None:
+    from spofr_core.reporting import item_rows
+
+    rows = item_rows(summary)
+    width = max(len(said) for said, _ in rows)
+    for said, times in rows:
+        typer.echo(f"{said:{width}}  {times:>8} times the list's mean")
 
 
 def _print_measures(summary: dict[str, Any]) -> None:

@@ -74,6 +74,11 @@ def run_config(
 
     if "seed" in settings:
         raise ConfigError("--set seed is --seed: it is the seed of the split, the lists and the clicks too.")
+    if source.each_item:
+        raise ConfigError(
+            "A model is trained with groups, which training and test lists share; an item on its own is in one list. "
+            "Leave out --each-item here, and give it to `spofr audit --model` or `spofr repair --model`."
+        )
     groups = None
     if source.sample is not None:
         source.check_one_source()

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.group_spec import Grouping, resolve_missing
+from spofr_core.data.groups.each_item import item_groups
+from spofr_core.data.groups.regrouping import EMPTIED, LEFT_OUT, LEFT_OUT_CODE, relabelled
 from spofr_core.data.ids import has_duplicates, plain
 from spofr_core.data.limits import Limits
 from spofr_core.data.query_attributes import at_queries, attribute_notes
 from spofr_core.data.reading.query_columns import OfQueries
-from spofr_core.data.regrouping import EMPTIED, LEFT_OUT, LEFT_OUT_CODE, relabelled
 from spofr_core.data.rows import offsets_of
 from spofr_core.errors import DataError
 
@@ -89,17 +90,19 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
     longest = int(np.argmax(lengths))
     limits.check_list(int(lengths[longest]), repr(plain(query_ids[longest])))
     _check_duplicates(parsed, item_ids, query_codes, query_ids, rows)
-    groups = pick(grouping.codes)
+    groups, names = pick(grouping.codes), grouping.names
+    if grouping.spec.each_item:
+        groups, names = item_groups(query_ids, offsets, limits)
     about = at_queries(parsed.about.attributes, parsed.about.times, present)
     known = [*parsed.about.notes, *attribute_notes(**about)]
-    notes = [*parsed.notes, *known, *_lonely_groups(groups, grouping.names)]
+    notes = [*parsed.notes, *known, *([] if grouping.spec.each_item else _lonely_groups(groups, names))]
     numbers = {role: pick(values) for role, values in parsed.numbers.items()}
     return RankingDataset(
         query_ids=query_ids,
         offsets=offsets,
         item_ids=item_ids,
         groups=groups,
-        group_names=grouping.names,
+        group_names=names,
         relevance=numbers.get("relevance"),
         score=numbers.get("score"),
         features=None if parsed.features is None else pick(parsed.features),

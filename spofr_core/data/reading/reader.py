@@ -18,6 +18,7 @@ from spofr_core.data.formats.source import Source
 from spofr_core.data.formats.tables import MISSING_VALUES, Kind, Table, no_rows, to_float
 from spofr_core.data.formats.trec import relevance_from_qrels
 from spofr_core.data.group_spec import GroupSpec, Missing
+from spofr_core.data.groups.each_item import undivided
 from spofr_core.data.ids import factorize, first_odd_one, id_texts, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import Parsed, assemble
@@ -59,6 +60,7 @@ def read_dataset(
     group_quantiles: int | None = None,
     group_thresholds: Sequence[float] | None = None,
     group_against_rest: str | None = None,
+    each_item: bool = False,
     group_names: Mapping[str, str] | None = None,
     leave_out_groups: Sequence[str] = (),
     missing: Missing = "error",
@@ -110,6 +112,8 @@ def read_dataset(
         Cut the (numeric) group column into k groups at its quantiles, or at these thresholds.
     group_against_rest : str, optional
         Two groups: this value of the column, and all others.
+    each_item : bool
+        No groups, but each item on its own, compared with the others of its list; in place of a group column.
     group_names : mapping of str to str, optional
         What groups are to be called, {"0": "men", "1": "women"}; two groups of one new name become one.
     leave_out_groups : sequence of str
@@ -163,7 +167,9 @@ def read_dataset(
         raise ConfigError(f"Give a score or a rank, not both: got score={score!r} and rank={rank!r}.")
     cut = {"quantiles": group_quantiles, "thresholds": group_thresholds, "against_rest": group_against_rest}
     called = {"renamed": dict(group_names or {}), "left_out": leave_out_groups}
-    spec = _group_spec(group, cut, called, missing)
+    spec = _group_spec(group, cut, called, missing, each_item=each_item)
+    if spec is not None and spec.each_item and item_groups is not None:
+        raise ConfigError("Each item is on its own: a table from item to group has no use; leave out item_groups.")
     lookup = None
     if item_groups is not None:
         lookup = Lookup(open_table(item_groups, limits, None, TextOptions(encoding=encoding))[1], item)
@@ -219,10 +225,20 @@ class _Wanted:
 
 
 def _group_spec(
-    group: Groups | None, cut: Mapping[str, Any], called: Mapping[str, Any], missing: Missing
+    group: Groups | None, cut: Mapping[str, Any], called: Mapping[str, Any], missing: Missing, *, each_item: bool
 ) -> GroupSpec | None:
-    """All about the groups, where their column is named."""
+    """All about the groups, where their column is named or each item is on its own."""
     named = [key for key, value in cut.items() if value is not None]
+    if each_item:
+        beside = {"group": group, **{f"group_{key}": value for key, value in cut.items()}}
+        beside |= {"group_names": called["renamed"], "leave_out_groups": called["left_out"]}
+        refused = [name for name, value in beside.items() if value and value != GroupSpec(each_item=True)]
+        if refused:
+            raise ConfigError(
+                f"With each item on its own there are no groups to choose, to cut or to name: leave out {refused[0]}, "
+                "or each_item."
+            )
+        return GroupSpec(each_item=True)
     if isinstance(group, GroupSpec):
         named += [key for key, value in called.items() if value]
         if named:
@@ -269,7 +285,9 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     item_ids = _item_ids(columns, mapping, table)
     columns.pop((mapping.get("item", ""), "plain"), None)
     notes = [*table.notes, *notes, *_mixed_notes({"query": query_ids, "item": item_ids}, mapping)]
-    if wanted.lookup is None:
+    if spec.each_item:
+        grouping = undivided(len(codes), spec)
+    elif wanted.lookup is None:
         grouping = groups_of_table(spec, columns, wanted.missing_values, limits)
     else:
         if item_ids is None:
@@ -316,7 +334,7 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
             if column not in holder.names:
                 raise missing_column(column, holder.names, "group", holder.name)
     if spec is not None or wanted.lookup is not None:
-        given["group"] = spec.columns[0] if spec is not None else ""
+        given["group"] = spec.columns[0] if spec is not None and spec.columns else ""
     no_guess = {*table.feature_names, *wanted.about.no_roles}
     guessable = [name for name in table.names if name not in no_guess]
     mapping, notes = guess_columns(guessable, given) if wanted.guess else (dict(given), [])
@@ -330,7 +348,10 @@ def _map_columns(table: Table, wanted: _Wanted) -> tuple[dict[str, str], GroupSp
         spec = wanted.spec_for(wanted.lookup.guess_group(notes))
     if spec is None:
         spec = wanted.spec_for(mapping["group"])
-    mapping["group"] = spec.columns[0]
+    if spec.each_item:
+        del mapping["group"]
+    else:
+        mapping["group"] = spec.columns[0]
     if "rank" in mapping and "score" in mapping:
         del mapping["rank"]
     named = {role: column for role, column in mapping.items() if role != "group" and column not in table.feature_names}

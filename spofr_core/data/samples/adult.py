@@ -18,13 +18,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.config import checked_seed
-from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.group_spec import GroupSpec, Labels, group_by_labels
 from spofr_core.data.limits import Limits
 from spofr_core.data.samples import SAMPLES
 from spofr_core.data.samples.bundled import sample_path, with_logging_scores
 from spofr_core.data.samples.sample import Groups, Sample
 from spofr_core.data.shared_features import share
+from spofr_core.data.splits import Splits
 from spofr_core.errors import ConfigError
 
 IntArray = npt.NDArray[np.int64]

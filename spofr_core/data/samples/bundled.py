@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from spofr_core.data.clicks import fit_logging_ranker
-from spofr_core.data.dataset import Splits
 from spofr_core.data.samples import SAMPLES
 from spofr_core.data.samples.sample import Groups
+from spofr_core.data.splits import Splits
 from spofr_core.errors import ConfigError, DataError
 
 _OWN = {

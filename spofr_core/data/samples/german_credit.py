@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.config import checked_seed
-from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.group_spec import Grouping, GroupSpec, Labels, group_by_labels, group_by_number
 from spofr_core.data.limits import Limits
 from spofr_core.data.samples import SAMPLES
 from spofr_core.data.samples.bundled import sample_path, with_logging_scores
 from spofr_core.data.samples.sample import Groups, Sample
 from spofr_core.data.shared_features import share
+from spofr_core.data.splits import Splits
 from spofr_core.errors import ConfigError, DataError
 
 FloatArray = npt.NDArray[np.float64]

@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.reading.reader import read_dataset
 from spofr_core.data.samples import SAMPLES
 from spofr_core.data.samples.bundled import sample_path
 from spofr_core.data.samples.sample import Groups, Recipe, Sample
+from spofr_core.data.splits import Splits
 from spofr_core.errors import ConfigError
 
 FloatArray = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from spofr_core.config import checked_seed
-from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.formats.opening import open_table
 from spofr_core.data.formats.tables import to_float
 from spofr_core.data.group_spec import GroupSpec, group_by_number
@@ -24,6 +24,7 @@ from spofr_core.data.samples import SAMPLES
 from spofr_core.data.samples.bundled import sample_path, with_logging_scores
 from spofr_core.data.samples.sample import Groups, Sample
 from spofr_core.data.shared_features import share
+from spofr_core.data.splits import Splits
 from spofr_core.errors import ConfigError, DataError
 
 FloatArray = npt.NDArray[np.float64]

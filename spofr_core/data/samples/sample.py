@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from spofr_core.data.dataset import RankingDataset, Splits
+from spofr_core.data.dataset import RankingDataset
+from spofr_core.data.groups.each_item import EACH_ITEM
+from spofr_core.data.splits import Splits
 
 Groups = int | str | Sequence[str]
 
@@ -62,6 +64,26 @@ class Sample(ABC):
     delta: float = 0.1
     unit: Literal["absolute", "share"] = "share"
 
+    @property
+    def ways(self) -> dict[str, str]:
+        """The groupings, and last each item on its own: key to label."""
+        return {**self.groupings, EACH_ITEM: "Each item on its own"}
+
+    def grouped_data(self, way: str | None = None) -> RankingDataset:
+        """`audit_data` grouped in one of its `ways`."""
+        return self.audit_data().with_each_item() if way == EACH_ITEM else self.audit_data(way)
+
+    def grouped_recipe(self, way: str | None = None) -> Recipe:
+        """`recipe` of `grouped_data`."""
+        if way != EACH_ITEM:
+            return self.recipe(way)
+        plain = self.recipe()
+        return replace(
+            plain,
+            python=f"{plain.python}.with_each_item()",
+            arguments=None if plain.arguments is None else (*_without_groups(plain.arguments), "--each-item"),
+        )
+
     @abstractmethod
     def load(self, *, groups: Groups | None = None, seed: int = 0, **options: Any) -> Splits:
         """Train, validation and test part; the options are those in `options`."""
@@ -97,3 +119,10 @@ class Sample(ABC):
 
     def _scored(self) -> dict[str, Any]:
         return {"score": "logging"} if "score" in self.options else {}
+
+
+def _without_groups(arguments: Sequence[str]) -> list[str]:
+    """The arguments of a command without those that say how items are grouped."""
+    named = [place for place, word in enumerate(arguments) if word in ("--group", "--groups")]
+    gone = {*named, *(place + 1 for place in named)}
+    return [word for place, word in enumerate(arguments) if place not in gone]

@@ -50,12 +50,12 @@ class GroupSums:
 
     @classmethod
     def of(cls, pair: Pair) -> GroupSums | None:
-        """None where one side is no audit, or the exposure models differ.
+        """None where one side is no audit or has each item on its own, or the exposure models differ.
 
         Groups of the same names are in the same order on both sides, and small where they are so on one.
         """
         before, after = pair.before, pair.after
-        if before.table is None or after.table is None:
+        if before.table is None or after.table is None or before.table.each_item or after.table.each_item:
             return None
         if not same_setting(before.settings["position_bias"], after.settings["position_bias"]):
             return None

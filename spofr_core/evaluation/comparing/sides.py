@@ -17,6 +17,7 @@ from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Fairness
 from spofr_core.measures import Measure, parse_measure
 
+EACH_ON_ITS_OWN = "each item on its own"
 Comparable = AuditResult | Measured
 SETTINGS = ("position_bias", "discount", "cutoff", "target", "protected")
 """What the values of measures depend on, besides the ranking."""
@@ -64,9 +65,11 @@ class Side:
 
     @property
     def groups(self) -> frozenset[str]:
-        """Names of the groups that have an item here."""
+        """Names of the groups that have an item here; with each item on its own, that alone is what they are."""
         if self.table is None:
             return frozenset(self.group_names)
+        if self.table.each_item:
+            return frozenset((EACH_ON_ITS_OWN,))
         there = self.table.sizes.sum(axis=0) > 0
         return frozenset(name for name, some in zip(self.group_names, there, strict=True) if some)
 
@@ -112,7 +115,7 @@ def side_of(name: str, result: Comparable) -> Side:
         return Side(
             name=name,
             query_ids=result.query_ids,
-            group_names=result.group_names,
+            group_names=(EACH_ON_ITS_OWN,) if result.settings["each_item"] else result.group_names,
             values=result.values,
             measures={str(measure): measure for measure in result.measures},
             settings={key: result.settings[key] for key in SETTINGS if key in result.settings},

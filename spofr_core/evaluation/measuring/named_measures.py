@@ -246,12 +246,17 @@ def measure(
         "cutoff": cutoff,
         "notion": asked.notion,
         "unit": asked.unit,
+        "each_item": data.each_item,
         "target": dict(target) if isinstance(target, Mapping) else target,
-        "protected": data.group_names[view.group_code()] if any("group" in m.parameters for m in chosen) else None,
+        "protected": data.group_names[view.group_code()] if _about_a_group(data, chosen) else None,
     }
     notes = (*data.notes, *_notes(view, chosen, found, protected))
     about: dict[str, Any] = {"attributes": data.attributes, "times": data.times}
     return Measured(tuple(chosen), found, data.query_ids, data.group_names, settings, seed, notes, **about)
+
+
+def _about_a_group(data: RankingDataset, chosen: Sequence[Measure]) -> bool:
+    return not data.each_item and any("group" in m.parameters for m in chosen)
 
 
 def _notes(
@@ -259,14 +264,14 @@ def _notes(
 ) -> list[str]:
     notes = []
     unnamed = [m.name for m in chosen if "group" in m.parameters and "group" not in m.settings]
-    if unnamed and protected is None:
+    if unnamed and protected is None and not view.data.each_item:
         notes.append(
             f"{', '.join(dict.fromkeys(unnamed))}: of group {view.data.group_names[view.group_code()]!r}, the one with "
             "the fewest items; protected='...' names another."
         )
     sizes = view.composition.sizes.sum(axis=0)
     few = [name for name, size in zip(view.data.group_names, sizes, strict=True) if 0 < size < FEW_ITEMS]
-    if few and len(few) < view.data.n_groups:
+    if few and len(few) < view.data.n_groups and not view.data.each_item:
         who = ", ".join(repr(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
         notes.append(
             f"Groups with fewer than {FEW_ITEMS} items count in measures of all groups as the others do, and may "

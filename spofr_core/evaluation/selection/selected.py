@@ -115,7 +115,18 @@ class Counts:
 
     @classmethod
     def of(cls, data: RankingDataset, chances: FloatArray) -> Counts:
-        """Summed over the items of each list and group."""
+        """Summed over the items of each list and group.
+
+        Raises
+        ------
+        ConfigError
+            Where each item is on its own.
+        """
+        if data.each_item:
+            raise ConfigError(
+                "Selection rates, and the rules of law that ask for them, compare groups, and with each item on its "
+                "own there are none: choose a group column."
+            )
         cells = data.query_of_item * data.n_groups + data.groups
         shape = (len(data), data.n_groups)
         size = len(data) * data.n_groups

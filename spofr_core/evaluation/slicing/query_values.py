@@ -151,6 +151,8 @@ def table_values(
 
 def _relative_exposure(table: QueryTable, group: str) -> FloatArray:
     """e_g / e of each list with two groups or more; NaN where the group is absent, or nothing is exposed."""
+    if table.each_item:
+        raise ConfigError(f"Each item is on its own: there is no group {group!r} whose exposure could be told.")
     if group not in table.group_names:
         there = ", ".join(map(repr, table.group_names))
         raise ConfigError(f"There is no group {group!r} whose exposure could be told; there is {there}.")

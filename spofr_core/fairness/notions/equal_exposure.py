@@ -22,6 +22,9 @@ class EqualExposure(Notion):
     definition = "In every list, each group's mean exposure differs from the list's mean exposure by at most delta."
     formula = "|e_g - e| <= delta"
     latex = r"|e_g - e| \le \delta"
+    item_definition = "In every list, each item's exposure differs from the list's mean exposure by at most delta."
+    item_formula = "|e_i - e| <= delta"
+    item_latex = r"|e_i - e| \le \delta"
     always_feasible = True
 
     def scale_and_target(

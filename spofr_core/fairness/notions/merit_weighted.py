@@ -35,6 +35,7 @@ class MeritWeighted(Notion):
     share_formula = "mu e"
     share_latex = r"\mu\, e"
     needs_merits = True
+    no_items = "Merit is the mean label of a group over many lists, which an item on its own does not have."
 
     def scale_and_target(
         self, fairness: Fairness, composition: Composition, mean_exposure: FloatArray

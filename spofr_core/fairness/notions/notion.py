@@ -34,6 +34,8 @@ class Notion(ABC):
         The condition as a sentence.
     formula, latex : str
         The condition as a formula, in plain text and in LaTeX, with delta as its last letter.
+    item_definition, item_formula, item_latex : str
+        The same where each item is on its own; without them the condition is told as for groups.
     share_of, share_formula, share_latex : str
         What delta is a share of, where it is one: in words, in plain text and in LaTeX.
     caveat : str
@@ -42,6 +44,8 @@ class Notion(ABC):
         Whether `Fairness.merits` must be given.
     always_feasible : bool
         Whether every list has a policy that holds delta = 0, so that nothing has to be checked.
+    no_items : str
+        Why it makes no sense where each item is on its own, as a sentence; empty where it does.
     """
 
     name: str
@@ -49,12 +53,16 @@ class Notion(ABC):
     definition: str
     formula: str
     latex: str
+    item_definition: str = ""
+    item_formula: str = ""
+    item_latex: str = ""
     share_of: str = "the list's mean exposure"
     share_formula: str = "e"
     share_latex: str = "e"
     caveat: str = "This notion compares exposure alone; it does not ask whether a difference follows relevance."
     needs_merits: bool = False
     always_feasible: bool = False
+    no_items: str = ""
 
     @abstractmethod
     def scale_and_target(
@@ -98,6 +106,8 @@ class Notion(ABC):
 
     def unavailable(self, data: RankingDataset) -> str | None:
         """Why the notion cannot be used on this data, as a sentence; None where it can."""
+        if data.each_item and self.no_items:
+            return self.no_items
         if self.needs_merits and (data.relevance is None or not data.relevance.any()):
             return f"{self.label} needs relevance labels."
         return None

@@ -25,6 +25,7 @@ class PairwiseGap(Notion):
     formula = "|e_0 - e_1| <= delta"
     latex = r"|e_0 - e_1| \le \delta"
     always_feasible = True
+    no_items = "A gap is between two groups, and with each item on its own there are none."
 
     def scale_and_target(
         self, fairness: Fairness, composition: Composition, mean_exposure: FloatArray
@@ -38,6 +39,8 @@ class PairwiseGap(Notion):
 
     def unavailable(self, data: RankingDataset) -> str | None:
         """A gap is between two groups."""
+        if data.each_item:
+            return self.no_items
         return None if data.n_groups == 2 else "A gap needs exactly two groups."
 
 

@@ -13,7 +13,7 @@ from spofr_core.data import RankingDataset
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.estimator import Learned
 from spofr_core.learning.events import Callback
-from spofr_core.learning.lists import Lists
+from spofr_core.learning.lists import Lists, refuse_items
 from spofr_core.learning.methods import METHODS, Method
 from spofr_core.learning.methods.sorted_by_score import SortedEstimator
 from spofr_core.learning.scorers import SCORERS, Scorer
@@ -47,6 +47,7 @@ class Uniform(SortedEstimator):
         checkpoint: str | Path | None = None,
     ) -> Self:
         """Take the names of the groups; features and labels are not needed."""
+        refuse_items(train)
         outcome = Outcome("nothing to learn", 0, 0, 0, 0.0, {}, [])
         self._learned = Learned(
             scorer=self._scorer_type.from_arrays({"n_features": 1, "widths": ()}, ZEROS),

@@ -69,6 +69,7 @@ def _one_minus_jsd(groups: Any, starts: Any, lists: Any, vector: Any, target: An
 MEASURES.register(
     Measure(
         name="AWRF",
+        of_groups=True,
         label="AWRF",
         better="higher",
         ideal=1.0,
@@ -85,6 +86,7 @@ MEASURES.register(
 MEASURES.register(
     Measure(
         name="AWRFxnDCG",
+        of_groups=True,
         label="AWRF x nDCG",
         better="higher",
         ideal=1.0,

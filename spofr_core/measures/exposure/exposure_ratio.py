@@ -21,6 +21,7 @@ def _per_query(view: RankingView) -> Values:
 MEASURES.register(
     Measure(
         name="exposure_ratio",
+        of_groups=True,
         label="Exposure ratio",
         better="higher",
         ideal=1.0,

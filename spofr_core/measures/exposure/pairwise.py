@@ -29,6 +29,7 @@ def _per_query(view: RankingView) -> Values:
 MEASURES.register(
     Measure(
         name="pairwise",
+        of_groups=True,
         label="Pairwise disparity",
         unit="exposure",
         better="lower",

@@ -51,6 +51,7 @@ for _name, _label, _what, _clicks in (
     MEASURES.register(
         Measure(
             name=_name,
+            of_groups=True,
             label=f"{_label} ({_name})",
             better="closer",
             ideal=1.0,

@@ -111,6 +111,7 @@ def _passes(
 MEASURES.register(
     Measure(
         name="FA*IR",
+        of_groups=True,
         label="FA*IR test",
         unit="share passed",
         better="higher",

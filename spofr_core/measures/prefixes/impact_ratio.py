@@ -43,6 +43,7 @@ def _ratios(counts: Any, lists: Any, sizes: Any) -> Any:  # pragma: no cover
 MEASURES.register(
     Measure(
         name="impact_ratio",
+        of_groups=True,
         label="Impact ratio@k",
         better="higher",
         ideal=1.0,

@@ -40,6 +40,7 @@ def _infeasible(groups: Any, starts: Any, lists: Any, target: Any, depth: int) -
 MEASURES.register(
     Measure(
         name="infeasible_index",
+        of_groups=True,
         label="Infeasible index",
         unit="prefixes",
         better="lower",

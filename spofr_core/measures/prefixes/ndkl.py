@@ -58,6 +58,7 @@ def _ndkl(groups: Any, starts: Any, lists: Any, wanted_logs: Any, logs: Any, dep
 MEASURES.register(
     Measure(
         name="NDKL",
+        of_groups=True,
         label="NDKL",
         better="lower",
         ideal=0.0,

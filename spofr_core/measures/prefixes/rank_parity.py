@@ -44,6 +44,7 @@ def _parity(groups: Any, starts: Any, lists: Any, sizes: Any) -> Any:  # pragma:
 MEASURES.register(
     Measure(
         name="ARP",
+        of_groups=True,
         label="Attribute rank parity (ARP)",
         better="lower",
         ideal=0.0,

@@ -74,6 +74,7 @@ def _largest(n: int, protected: int, step: int) -> Any:  # pragma: no cover
 MEASURES.register(
     Measure(
         name="rND",
+        of_groups=True,
         label="rND",
         better="lower",
         ideal=0.0,

@@ -52,7 +52,13 @@ def _extreme(view: RankingView, *, k: int, target: Target | None, least: bool) -
     return view.expected(np.where(np.isfinite(extreme), extreme, np.nan), why)
 
 
-_COMMON = {"limits": (-np.inf, np.inf), "depth": 10, "source": "Geyik, Ambler, Kenthapadi 2019", "in_audit": False}
+_COMMON = {
+    "limits": (-np.inf, np.inf),
+    "depth": 10,
+    "source": "Geyik, Ambler, Kenthapadi 2019",
+    "in_audit": False,
+    "of_groups": True,
+}
 MEASURES.register(
     Measure(
         name="Skew",

@@ -34,6 +34,8 @@ def verify_file(
     optimal : bool
         Whether the largest utility within the bounds is asked for, or delta alone. Certificates always state both.
     """
+    if data.each_item:
+        fairness.check_items()
     if data.score is None:
         raise DataError("Policies are verified against scores, and this dataset has none; map a score column.")
     check = partial(

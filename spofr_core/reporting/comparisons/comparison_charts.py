@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spofr_core.reporting.chart_frames import LONGEST_LABEL, MOST_GROUPS
 from spofr_core.reporting.palette import NEUTRAL, group_styles
 from spofr_core.reporting.svg_charts import LEFT, MARGIN, WIDTH, Scale, marker, svg_drawing, svg_text, ticks
-from spofr_core.reporting.words import name_text, number, percent, shortened
+from spofr_core.reporting.wording.phrases import name_text, number, percent, shortened
 
 FloatArray = NDArray[np.float64]
 BINS = 30

@@ -37,7 +37,7 @@ from spofr_core.reporting.report_sections import (
     page_from,
 )
 from spofr_core.reporting.slicing.slice_sections import slices_content, time_content
-from spofr_core.reporting.words import counted, delta_text, listed, name_text
+from spofr_core.reporting.wording.phrases import counted, delta_text, listed, name_text
 
 MOST_CHARTS = 4
 """Distributions that the page shows of each rival: the largest violation, then measures in their order."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spofr_core.reporting.report_sections import SECTIONS, Content, Report, Section, Table, Term
-from spofr_core.reporting.words import counted, interval, name_text, named, number, percent, shortened
+from spofr_core.reporting.wording.phrases import counted, interval, name_text, named, number, percent, shortened
 
 HEAD = ("Below four fifths?", "Items", "Lists", "Selected", "Rate", "95 % CI", "Impact ratio", "95 % CI")
 LONGEST = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spofr_core.reporting.words import counted, interval, listed, name_text, number, within_a_sentence
+from spofr_core.reporting.wording.phrases import counted, interval, listed, name_text, number, within_a_sentence
 
 Plain = Mapping[str, Any]
 

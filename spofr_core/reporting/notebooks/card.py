@@ -8,7 +8,7 @@ from typing import Any
 
 from spofr_core.reporting.chart_frames import exposure_bars
 from spofr_core.reporting.report_sections import GroupCell, page_from
-from spofr_core.reporting.words import name_text
+from spofr_core.reporting.wording.phrases import name_text
 
 MOST_ROWS = 20
 MOST_NOTES = 6

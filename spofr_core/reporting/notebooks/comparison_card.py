@@ -13,7 +13,7 @@ from spofr_core.reporting.comparisons.comparison_words import (
 )
 from spofr_core.reporting.notebooks.card import Card, CardTable, cut_table
 from spofr_core.reporting.notebooks.measured_card import HasSummary
-from spofr_core.reporting.words import name_text
+from spofr_core.reporting.wording.phrases import name_text
 
 MOST_RIVALS = 3
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from spofr_core.reporting.measured.measured_words import better_text, undefined_notes
 from spofr_core.reporting.notebooks.card import Card, cut_table
-from spofr_core.reporting.words import counted, interval, name_text, number
+from spofr_core.reporting.wording.phrases import counted, interval, name_text, number
 
 HEAD = ("Measure", "In words", "Mean", "95 % CI", "Queries", "Better")
 MOST_MEASURES = 50

@@ -11,7 +11,7 @@ from spofr_core.policy import Policy
 from spofr_core.reporting.notebooks.card import Card, CardTable, Items, cut_table
 from spofr_core.reporting.palette import GroupStyle, group_styles
 from spofr_core.reporting.report_sections import GroupCell
-from spofr_core.reporting.words import (
+from spofr_core.reporting.wording.phrases import (
     counted,
     direction_text,
     name_text,

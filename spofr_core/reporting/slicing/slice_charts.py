@@ -9,7 +9,7 @@ from spofr_core.reporting.chart_frames import LONGEST_LABEL
 from spofr_core.reporting.slicing.slice_words import slice_name, value_text
 from spofr_core.reporting.slicing.time_words import window_text
 from spofr_core.reporting.svg_charts import LEFT, MARGIN, WIDTH, Scale, svg_drawing, svg_text, ticks
-from spofr_core.reporting.words import shortened
+from spofr_core.reporting.wording.phrases import shortened
 
 Plain = Mapping[str, Any]
 

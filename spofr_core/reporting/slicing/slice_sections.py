@@ -18,7 +18,7 @@ from spofr_core.reporting.slicing.slice_words import (
     slice_sentences,
 )
 from spofr_core.reporting.slicing.time_words import time_basis, time_cells, time_head, time_sentences
-from spofr_core.reporting.words import name_text
+from spofr_core.reporting.wording.phrases import name_text
 
 Plain = Mapping[str, Any]
 

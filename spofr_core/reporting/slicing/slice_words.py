@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spofr_core.reporting.words import (
+from spofr_core.reporting.wording.phrases import (
     counted,
     listed,
     name_text,

@@ -12,7 +12,7 @@ from spofr_core.reporting.slicing.slice_words import (
     value_interval,
     value_text,
 )
-from spofr_core.reporting.words import counted, name_text, number, within_a_sentence
+from spofr_core.reporting.wording.phrases import counted, name_text, number, within_a_sentence
 
 Plain = Mapping[str, Any]
 

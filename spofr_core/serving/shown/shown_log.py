@@ -14,11 +14,11 @@ from spofr_core.data import GroupSpec, Limits, TextOptions
 from spofr_core.data.formats.opening import AnySource, open_table
 from spofr_core.data.formats.tables import MISSING_VALUES, Kind, Table, no_rows, to_float
 from spofr_core.data.group_spec import Grouping, Missing, resolve_missing
+from spofr_core.data.groups.regrouping import relabelled
 from spofr_core.data.ids import factorize, has_duplicates, label_text, plain, to_ids
 from spofr_core.data.reading.columns import doubtful_header
 from spofr_core.data.reading.grouping import groups_of_table
 from spofr_core.data.reading.time_column import query_times
-from spofr_core.data.regrouping import relabelled
 from spofr_core.errors import DataError
 from spofr_core.serving.shown.log_columns import log_columns
 from spofr_core.serving.shown.places import checked_positions, place_notes

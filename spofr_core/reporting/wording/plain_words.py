@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spofr_core.reporting.words import MOST_NAMED, counted, listed, name_text, named, violation_text
+from spofr_core.reporting.items.item_words import each_item, item_plain
+from spofr_core.reporting.wording.phrases import MOST_NAMED, counted, listed, name_text, named, violation_text
 
 
 def plain_summary(summary: Mapping[str, Any], repaired: Mapping[str, Any] | None = None) -> list[str]:
@@ -19,15 +20,21 @@ def plain_summary(summary: Mapping[str, Any], repaired: Mapping[str, Any] | None
         `AuditResult.summary` of the repair, where there is one.
     """
     queries, groups = summary["queries"], summary["groups"]
-    items = sum(group["items"] for group in groups.values())
+    alone = each_item(summary)
+    items = summary["items"]["total"] if alone else sum(group["items"] for group in groups.values())
+    of_what = "" if alone else f" of {counted(len(groups), 'group', 'groups')}"
     found = [
         f"What was looked at: {counted(queries['total'], 'ranked list', 'ranked lists')} with "
-        f"{counted(items, 'entry', 'entries')} of {counted(len(groups), 'group', 'groups')}. "
+        f"{counted(items, 'entry', 'entries')}{of_what}. "
         "Whoever stands higher in a list is seen more; being seen is called exposure."
     ]
     if not queries["applicable"]:
-        return [*found, "No list has entries of two groups, so there is nothing to compare."]
-    found += [f"Who is seen more: {_who(summary)}", f"List by list: {_lists(summary)}"]
+        two = "two entries" if alone else "entries of two groups"
+        return [*found, f"No list has {two}, so there is nothing to compare."]
+    found += [
+        f"Who is seen more: {item_plain(summary) if alone else _who(summary)}",
+        f"List by list: {_lists(summary)}",
+    ]
     if summary["quota"] is not None and summary["quota"]["queries"]["applicable"]:
         found.append(f"One list at a time: {_quota(summary['quota'])}")
     if repaired is not None:
@@ -64,7 +71,8 @@ def _lists(summary: Mapping[str, Any]) -> str:
         kept = f"{broken:,} of the {queries['judged']:,} lists that could break {limit} do"
     else:
         kept = f"all {queries['judged']:,} lists that could break {limit} keep it"
-    return f"{kept}. {_LIMITS.get(summary['notion'], 'It bounds how far a group may be from what it is due.')}"
+    said = _LIMITS.get(summary["notion"], "It bounds how far a group may be from what it is due.")
+    return f"{kept}. {said.replace('a group', 'an entry') if each_item(summary) else said}"
 
 
 _LIMITS = {

@@ -84,6 +84,12 @@ def relabelled(grouping: Grouping) -> Grouping:
 
 def regrouped(data: RankingDataset, renamed: Mapping[str, str], left_out: Sequence[str]) -> RankingDataset:
     """See `RankingDataset.regrouped`."""
+    if data.each_item:
+        raise DataError(
+            "Each item is on its own here: there are no groups to rename, to merge or to leave out. Choose a group "
+            "column first.",
+            fields=("group_names", "leave_out_groups"),
+        )
     new = relabelling(data.group_names, renamed, left_out)
     codes = new.codes[data.groups]
     keep = codes >= 0

@@ -1,0 +1,44 @@
+"""`Splits`: a dataset in three parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spofr_core.data.dataset import FloatArray, RankingDataset
+from spofr_core.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """The three parts of a dataset; they share no query (the bundled ones share no person or page either)."""
+
+    train: RankingDataset
+    validation: RankingDataset
+    test: RankingDataset
+
+    def standardized(self) -> Splits:
+        """Features less their mean, over their standard deviation: those of the training part, for all parts."""
+        center, spread = _standardizer(self.train)
+
+        def scaled(part: RankingDataset) -> RankingDataset:
+            return part if part.features is None else part.replace(features=(part.features - center) / spread)
+
+        return self.map(scaled)
+
+    def map(self, change: Callable[[RankingDataset], RankingDataset]) -> Splits:
+        """The same change made to each part."""
+        return Splits(train=change(self.train), validation=change(self.validation), test=change(self.test))
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={getattr(self, name)!r}" for name in ("train", "validation", "test"))
+        return "Splits(" + ",\n       ".join(parts) + ")"
+
+
+def _standardizer(train: RankingDataset) -> tuple[FloatArray, FloatArray]:
+    if train.features is None:
+        raise DataError("There are no features to standardise.", column="features")
+    spread = train.features.std(axis=0)
+    return train.features.mean(axis=0), np.where(spread > 0, spread, 1.0)

@@ -1,0 +1,1 @@
+"""What an audit finds where each item is on its own."""

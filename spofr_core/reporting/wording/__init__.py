@@ -1,0 +1,1 @@
+"""Numbers and names in sentences, and sentences for readers without statistics."""
