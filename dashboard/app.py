@@ -16,6 +16,7 @@ with alone_at_first("the house itself"):
     from dashboard.session.stored_uploads import sweep_uploads
     from dashboard.widgets.accounts.login_door import let_in
     from dashboard.widgets.controls import with_controls
+    from dashboard.widgets.downloads import forget_downloads
     from dashboard.widgets.elements import opening
     from spofr_core.experiments import home
 
@@ -34,6 +35,8 @@ def main() -> None:
     page = st.navigation(pages(), position="top")
     said = read_address()
     opened = opening(page.url_path)
+    if opened:
+        forget_downloads()
     with alone_at_first(page.url_path or FIRST):
         with_controls(page.run, leads=PAGES[page.url_path or FIRST].leads and not opened)
     if opened:

@@ -18,6 +18,7 @@ from dashboard.session.findings.sliced_values import Sliceable
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.views.sections.slices_section import slices_section
+from dashboard.widgets.downloads import Download, downloads
 from dashboard.widgets.elements import chart, chosen_row, csv_bytes, explain_errors, show_table
 from dashboard.widgets.measure_picker import measure_picker
 from dashboard.widgets.rival_picker import rival_picker
@@ -166,18 +167,15 @@ def _take_away(found: Comparison, source: Loaded, rival: Rival) -> None:
             return found
         return found.with_slices(source.by, window=usable_window(source.data, parts))
 
-    with st.container(horizontal=True):
-        _download("Comparison (HTML)", lambda: comparison_html(whole(), provenance=given), f"{name}.html", "text/html")
-        _download("Summary (JSON)", lambda: whole().to_json() + "\n", f"{name}.json", "application/json")
-        _download("Table (CSV)", lambda: csv_bytes(found.table), f"{name}.csv", "text/csv")
+    downloads(
+        Download("Comparison (HTML)", lambda: comparison_html(whole(), provenance=given), f"{name}.html", "text/html"),
+        Download("Summary (JSON)", lambda: whole().to_json() + "\n", f"{name}.json", "application/json"),
+        Download("Table (CSV)", lambda: csv_bytes(found.table), f"{name}.csv", "text/csv"),
+    )
     if command:
         shown = st.expander("The same from a shell", key="compare-shell", on_change="rerun")
         if shown.open:
             shown.code(command, language="bash", wrap_lines=True)
-
-
-def _download(label: str, content: Any, name: str, kind: str) -> None:
-    st.download_button(label, content, name, kind, icon=":material/download:", on_click="ignore")
 
 
 def _rows(found: Comparison) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.views.sections.quota_section import impossible_sentence, quota_section
+from dashboard.widgets.downloads import Download, downloads
 from dashboard.widgets.elements import chart, csv_bytes, explain_errors, show_table, tabs, wide
 from dashboard.widgets.rival_table import both_rankings
 from dashboard.widgets.sidebar import delta_scale
@@ -339,29 +340,24 @@ def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
         pressed = st.button(
             "Verify", icon=":material/verified:", help="Checks the policy from scratch, without the solver."
         )
-        st.download_button(
-            "Policy (CSV)",
-            lambda: csv_bytes(policy.to_frame()),
-            "policy.csv",
-            "text/csv",
-            icon=":material/table:",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Policy (JSON)",
-            lambda: policy_json(policy),
-            "policy.json",
-            "application/json",
-            icon=":material/data_object:",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Certificate (JSON)",
-            lambda: json.dumps(policy.certificate, indent=2, ensure_ascii=False),
-            "certificate.json",
-            "application/json",
-            icon=":material/workspace_premium:",
-            on_click="ignore",
+        downloads(
+            Download(
+                "Policy (CSV)", lambda: csv_bytes(policy.to_frame()), "policy.csv", "text/csv", icon=":material/table:"
+            ),
+            Download(
+                "Policy (JSON)",
+                lambda: policy_json(policy),
+                "policy.json",
+                "application/json",
+                icon=":material/data_object:",
+            ),
+            Download(
+                "Certificate (JSON)",
+                lambda: json.dumps(policy.certificate, indent=2, ensure_ascii=False),
+                "certificate.json",
+                "application/json",
+                icon=":material/workspace_premium:",
+            ),
         )
     if pressed:
         with st.spinner("Checking the policy without the solver"):

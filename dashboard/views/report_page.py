@@ -18,6 +18,7 @@ from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.views.sections.selection_section import selected_words, selection_section
+from dashboard.widgets.downloads import Download, downloads
 from dashboard.widgets.elements import csv_bytes, explain_errors
 from dashboard.widgets.project_panel import notes_field
 from spofr_core.evaluation import AuditResult
@@ -88,9 +89,8 @@ def _signed(notes: AuditorNotes) -> None:
     )
 
 
-@st.fragment
 def _auditor() -> None:
-    """A fragment for the reason that `notes_field` has."""
+    """No fragment, for the reason that `notes_field` has."""
     desk = own_desk()
     follow("report-auditor", desk.papers().auditor)
     st.text_input(
@@ -104,7 +104,7 @@ def _auditor() -> None:
 
 def _signer(given: Provenance, desk: Desk, notes: AuditorNotes) -> Callable[[], Provenance]:
     """Signs a report when it is made: what was typed just before the click is in it."""
-    return lambda: replace(given, notes=notes.read_after_typing(), auditor=desk.papers().auditor)
+    return lambda: replace(given, notes=notes.read(), auditor=desk.papers().auditor)
 
 
 def _after(source: Loaded, result: AuditResult) -> dict[str, Any]:
@@ -128,30 +128,28 @@ def _downloads(
     def named(ending: str) -> str:
         return report_name(result.summary, given, ending)
 
-    with st.container(horizontal=True):
-        st.download_button(
+    downloads(
+        Download(
             "Report (HTML)",
             lambda: audit_html(whole(), provenance=signed(), **after),
             named("html"),
             "text/html",
-            type="primary",
             icon=":material/description:",
-            on_click="ignore",
-        )
-        st.download_button(
+            main=True,
+        ),
+        Download(
             "Summary (JSON)",
             lambda: whole().to_json() + "\n",
             named("json"),
             "application/json",
             icon=":material/data_object:",
-            on_click="ignore",
-        )
-        st.download_button(
+        ),
+        Download(
             "Every query (CSV)",
             lambda: csv_bytes(result.queries),
             named("csv"),
             "text/csv",
             icon=":material/table:",
-            on_click="ignore",
-        )
+        ),
+    )
     st.caption("The HTML report is one file: it opens without a network, follows light and dark, and prints on A4.")

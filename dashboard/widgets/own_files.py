@@ -16,6 +16,7 @@ from dashboard.session.sources import drop_upload, keep_upload, loaded_data
 from dashboard.session.stored_uploads import forget_upload
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import LIMITS, open_upload
+from dashboard.widgets.downloads import Download, downloads
 from dashboard.widgets.project_panel import ask_for_file, open_project, wanted_project
 from dashboard.widgets.upload_wizard import clear_wizard, refused, start_wizard
 from dashboard.widgets.uploading.column_boxes import encoding_box
@@ -39,15 +40,9 @@ def own_files(store: UploadStore) -> None:
         key=f"data-upload-{taken}",  # another key empties it: the file is on the disk then, and needs no memory
         help=f"{format_labels()}, also gzipped.",
     )
-    with st.container(horizontal=True):
-        st.download_button(
-            "Template (CSV)",
-            sample_path("template.csv").read_bytes(),
-            "spofr-template.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+    downloads(
+        Download("Template (CSV)", sample_path("template.csv").read_bytes, "spofr-template.csv", "text/csv"),
+    )
     st.caption(
         f"Up to {LIMITS.rows:,} rows, {LIMITS.groups} groups and {LIMITS.list_length:,} items in a list here; the "
         f"shell takes more. Files are kept on this machine, for you alone, until {upload_days():g} days after you last "

@@ -13,17 +13,17 @@ from dashboard.session.projects.project import Project, project_bytes, project_n
 from dashboard.session.sources import Loaded, keep_upload, load_bundled
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import accept_upload
+from dashboard.widgets.downloads import Download, downloads
 from dashboard.widgets.upload_wizard import clear_wizard
 from spofr_core.data import SAMPLES
 from spofr_core.reporting import counted
 
 
-@st.fragment
 def notes_field(notes: AuditorNotes, where: str) -> None:
     """The field for the notes; the same text on every page that has it, `where` tells the fields apart.
 
-    Nothing else is drawn again: a click on a download ends the typing, and a button that is drawn anew meanwhile has
-    nothing to hand out.
+    No fragment: a browser tells of a text and of the click that ended it together, and a fragment with the text would
+    be run for both, the button not.
     """
     key = f"notes-{where}-{notes.about}"
     follow(key, notes.read())
@@ -47,14 +47,13 @@ def project_panel(store: UploadStore, source: Loaded) -> None:
     seen, notes = choices(), notes_on(source)
     with st.expander("Save this audit as a project", key="project-open"):
         notes_field(notes, "project")
-        project = project_of(source, seen, upload, notes.read())
-        st.download_button(
-            "Project (JSON)",
-            lambda: project_bytes(project_of(source, seen, upload, notes.read_after_typing())),
-            project_name(project),
-            "application/json",
-            icon=":material/download:",
-            on_click="ignore",
+        downloads(
+            Download(
+                "Project (JSON)",
+                lambda: project_bytes(project_of(source, seen, upload, notes.read())),
+                project_name(project_of(source, seen, upload, notes.read())),
+                "application/json",
+            )
         )
         st.caption(
             "A small file: which data this is, how it is read, delta and what it means, your notes. No data. The "

@@ -17,7 +17,6 @@ from dashboard.session.sources import keep_upload, loaded
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import LIMITS, accept_upload, check_complete
 from dashboard.widgets.elements import show_table
-from dashboard.widgets.group_editor import group_editor
 from dashboard.widgets.slicing.about_queries import about_queries
 from dashboard.widgets.uploading.column_boxes import (
     column_box,
@@ -27,6 +26,7 @@ from dashboard.widgets.uploading.column_boxes import (
     missing_box,
     seed,
 )
+from dashboard.widgets.uploading.group_editor import group_editor
 from dashboard.widgets.uploading.log_boxes import is_log_box, log_mapping
 from spofr_core.data import TablePreview, preview_table
 from spofr_core.errors import DataError, SpofrError

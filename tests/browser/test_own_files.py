@@ -95,8 +95,6 @@ def test_a_project_is_saved_and_opened_again(page, stranger, address, tmp_path):
     notes = page.get_by_label("Notes of the auditor")
     notes.click()  # waits until what was opened has come to rest
     notes.fill("Ask the harbour office.")
-    notes.press("Tab")
-    settled(page)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Project (JSON)").click()
     project = tmp_path / waiting.value.suggested_filename

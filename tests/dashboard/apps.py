@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 import warnings
@@ -70,3 +72,14 @@ def plain(text: str) -> str:
 def charts(app: AppTest) -> list[dict[str, Any]]:
     """The figures of the page."""
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def saved(app: AppTest) -> dict[str, bytes]:
+    """Files that the page hands to the browser, by their names."""
+    found = {}
+    for element in app.get("html"):
+        told = re.search(r"\}\)\((\{.*\})\)</script>$", element.proto.body, re.DOTALL)
+        if told:
+            file = json.loads(told[1])
+            found[file["name"]] = gzip.decompress(base64.b64decode(file["content"]))
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from dashboard.session.projects.desk import Desk, own_desk
@@ -13,16 +12,12 @@ from dashboard.session.uploads import own_uploads
 LONGEST = 600
 """Letters: they stand on the first page of a report, which has to fit one sheet."""
 
-ARRIVAL = 0.3
-"""Seconds in which a text that leaves the browser is written here."""
-
 
 @dataclass(frozen=True)
 class AuditorNotes:
     """Those on one file or sample, whichever slice or model of it is looked at.
 
-    They are kept with the file, and go with it; those on a sample lie on the visitor's desk. Nothing of a session is
-    needed to read them, so that a download can do so when it is made.
+    They are kept with the file, and go with it; those on a sample lie on the visitor's desk.
     """
 
     store: UploadStore
@@ -33,11 +28,6 @@ class AuditorNotes:
         """The text."""
         upload = self.store.get(self.about)
         return upload.notes if upload is not None else self.desk.papers().notes.get(self.about, "")
-
-    def read_after_typing(self) -> str:
-        """The text for a download: the click that asks for it also sends what was typed until then."""
-        time.sleep(ARRIVAL)
-        return self.read()
 
     def write(self, text: str) -> None:
         """Replace the text."""

@@ -13,6 +13,7 @@ from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose
 from dashboard.session.findings.shown_values import audited_log, chosen_log, log_command, log_of
 from dashboard.session.upload_store import Upload, UploadStore
+from dashboard.widgets.downloads import Download, downloads
 from dashboard.widgets.elements import cards, chart, csv_bytes, explain_errors, show_table
 from spofr_core.reporting import counted, name_text, time_basis, time_cells, time_head, time_sentences, violation_text
 from spofr_core.serving import ShownAudit, doubt_sentences, once_sentences, shown_groups, shown_verdict
@@ -59,19 +60,10 @@ def _audit(store: UploadStore, upload: Upload) -> None:
         _groups("Queries seen once, taken together", summary["once"], result)
     if log.times is not None:
         _over_time(result)
-    with st.container(horizontal=True):
-        st.download_button(
-            "Queries and groups (CSV)",
-            csv_bytes(result.table),
-            "shown.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Summary (JSON)", result.to_json(), "shown.json", "application/json", icon=":material/download:",
-            on_click="ignore",
-        )  # fmt: skip
+    downloads(
+        Download("Queries and groups (CSV)", lambda: csv_bytes(result.table), "shown.csv", "text/csv"),
+        Download("Summary (JSON)", result.to_json, "shown.json", "application/json"),
+    )
     st.code(log_command(upload, choices()), language="shell", wrap_lines=True)
     if summary["notes"]:
         with st.expander(f"{counted(len(summary['notes']), 'note', 'notes')} from reading"):

@@ -1,0 +1,83 @@
+"""Files to take away: made after the click, of what was typed before it, and handed over once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard.widgets.downloads import Download, save_script
+from tests.dashboard.apps import plain, rerun, saved, shown
+
+
+def _page() -> None:
+    import streamlit as st
+
+    from dashboard.widgets.downloads import Download, downloads
+    from spofr_core.errors import DataError
+
+    def broken() -> str:
+        raise DataError("Row 3 has no group.")
+
+    def typed() -> str:
+        return str(st.session_state["text"])
+
+    def interrupted() -> str:
+        if st.session_state.setdefault("first", True):
+            st.session_state["first"] = False
+            st.rerun()
+        return "at last"
+
+    st.text_input("Text", key="text")
+    downloads(
+        Download("Typed", typed, "typed.txt", "text/plain"),
+        Download("Broken", broken, "broken.txt", "text/plain"),
+        Download("Interrupted", interrupted, "interrupted.txt", "text/plain"),
+    )
+
+
+@pytest.fixture
+def page() -> AppTest:
+    return rerun(AppTest.from_function(_page))
+
+
+def test_a_file_is_made_of_what_was_typed_before_the_click(page):
+    assert saved(page) == {}
+    page.text_input[0].input("häfen")
+    page.button(key="download-Typed").click()
+    assert saved(rerun(page)) == {"typed.txt": "häfen".encode()}
+    assert saved(rerun(page)) == {}
+
+
+def test_what_goes_wrong_is_told_in_a_sentence_and_not_tried_again(page):
+    page.button(key="download-Broken").click()
+    assert [plain(error.value) for error in rerun(page).error] == ["Row 3 has no group."]
+    assert not rerun(page).error
+
+
+def test_a_click_is_answered_although_the_page_was_drawn_anew_meanwhile(page):
+    page.button(key="download-Interrupted").click()
+    assert saved(rerun(page)) == {"interrupted.txt": b"at last"}
+
+
+def test_no_name_ends_the_script():
+    script = save_script(Download("x", str, "</script><b>.csv", "text/csv"), b"")
+    assert script.count("</script>") == 1
+    assert script.endswith("</script>")
+
+
+def test_the_report_and_the_project_have_the_notes_that_were_typed_last():
+    report = shown("report", data="hiring")
+    report.text_area[0].input("Ask the harbour office.")
+    report.text_input(key="report-auditor").input("A. Auditor")
+    report.button(key="download-Report (HTML)").click()
+    ((name, content),) = saved(rerun(report)).items()
+    assert name.endswith(".html")
+    assert b"Ask the harbour office." in content
+    assert b"A. Auditor" in content
+
+    data = shown("data", data="hiring")
+    data.text_area[0].input("Ask somebody else.")
+    data.button(key="download-Project (JSON)").click()
+    assert json.loads(saved(rerun(data))["hiring-project.json"])["notes"] == "Ask somebody else."
