@@ -372,7 +372,20 @@ def _provenance(report: Report) -> Content:
     given = report.provenance
     terms = [Term("Versions", ", ".join(versions())), Term("Summary schema", str(report.summary["schema"]))]
     code = [Code("In a shell", given.command or ""), Code("In Python", given.python or "")]
-    return Content(terms=terms, code=[lines for lines in code if lines.lines])
+    code = [lines for lines in code if lines.lines]
+    steps = [_SAME_NUMBERS] if code else []
+    steps += [_PROOF] if report.repaired is not None else []
+    return Content(caption=" ".join(steps), terms=terms, code=code)
+
+
+_SAME_NUMBERS = (
+    "Whoever has the data can repeat this: the fingerprint on the first page says whether it is the same data, "
+    "and the lines below then give the same numbers."
+)
+_PROOF = (
+    "That the repair holds delta, and that nothing within delta is better, need not be believed: spofr repair writes "
+    "it down with a proof for each list, and spofr verify checks all of it from the data, without a solver."
+)
 
 
 def versions() -> Iterable[str]:
@@ -399,6 +412,6 @@ for _section in (
     Section("infeasible", "Queries that cannot hold this delta", _infeasible),
     Section("limits", "What this does not show", _limits),
     Section("definitions", "Definitions", _definitions),
-    Section("provenance", "Where this comes from", _provenance),
+    Section("provenance", "How to check this", _provenance),
 ):
     SECTIONS.register(_section)

@@ -212,7 +212,7 @@ def test_a_section_of_ones_own_is_one_call_and_its_words_stay_text():
     assert f"5 {HOSTILE[1]}" in page.text
     assert "<1>" in page.text
     assert not any(tag in ("script", "img") for tag, _ in page.tags)
-    assert html.index("Where this comes from") < html.index("Whom to ask")
+    assert html.index("How to check this") < html.index("Whom to ask")
     assert "Whom to ask" not in audit_html(result)
 
 
@@ -255,6 +255,16 @@ def test_a_report_without_a_repair_says_so_and_who_audited_is_not_invented():
     assert "Not computed here" in page.text
     assert "Auditor\nnot named" in page.text
     assert datetime.date.today().isoformat() in page.text
+
+
+def test_a_report_says_how_to_check_it_and_claims_no_way_that_is_not_there():
+    found = repair(load_hiring()[:5], Fairness(delta=0.1, unit="share"))
+    last = audit_html(found.before, provenance=signed(command="spofr audit x.csv"), repaired=found.after)
+    assert "then give the same numbers. That the repair holds delta" in read(last).text
+    alone = read(audit_html(found.before, provenance=signed())).text
+    assert "How to check this" in alone
+    assert "same numbers" not in alone
+    assert "proof" not in alone
 
 
 @pytest.mark.parametrize(
