@@ -15,8 +15,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from document_parts import write_part
+
 HERE = Path(__file__).resolve().parent
-DOCUMENT = HERE.parent / "docs" / "reliability.md"
 BATCH = 2_500
 MEMORY = 6 * 2**30
 
@@ -85,15 +86,6 @@ def limits() -> str:
         rows.append(f"| {name} | {told['outcome']} | {told['seconds']:.1f} | {told['megabytes']:,.0f} |")
         print(rows[-1], file=sys.stderr, flush=True)
     return "\n".join(rows)
-
-
-def write_part(name: str, text: str) -> None:
-    """Replace what stands between the marks of this part."""
-    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    document = DOCUMENT.read_text(encoding="utf-8")
-    before, _, rest = document.partition(begin)
-    _, _, after = rest.partition(end)
-    DOCUMENT.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def main() -> None:
