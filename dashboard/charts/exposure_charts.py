@@ -13,6 +13,7 @@ from dashboard.charts.drawing import (
     TITLE,
     Drawing,
     Trace,
+    band,
     bars,
     figure,
     group_axis,
@@ -21,15 +22,18 @@ from dashboard.charts.drawing import (
     room,
     rule,
     side,
+    whole_ticks,
     with_glyphs,
 )
 from dashboard.escaping import plot
 from spofr_core.reporting import (
     Audited,
     ExposureBar,
+    ItemBins,
     bounds_counts,
     exposure_bars,
     interval,
+    number,
     palette,
 )
 
@@ -159,4 +163,39 @@ def _part(
         hoverinfo=None,
         customdata=names,
         hovertemplate=f"%{{customdata}}: {name} in %{{x:.1f}} % of the queries<extra></extra>",
+    )
+
+
+def item_histogram(bins: ItemBins) -> Drawing:
+    """Items by how many times their list's mean exposure they get, with quantiles marked; what delta allows is shaded.
+
+    Marks that are close to each other stand on lines of their own above the plot, so that their words have room.
+    """
+    right = float(bins.edges[-1])
+    drawn: Trace = {
+        "type": "bar",
+        "x": (bins.edges[:-1] + bins.edges[1:]) / 2,
+        "y": bins.items,
+        "width": bins.edges[1] - bins.edges[0],
+        "marker": {"color": palette.ACCENT, "line": {"width": 0}},
+        "hovertemplate": "about %{x:.2~f} times the mean: %{y:,} items<extra></extra>",
+    }
+    apart = bins.high - bins.median > right / 2
+    marks = ((bins.low, "5 %", 0), (bins.median, "half", 16), (bins.high, "95 %", 0 if apart else 32))
+    shapes = [rule(value, width=1, dash="dot") for value, _, _ in marks]
+    shapes.append(rule(1.0))
+    if bins.within is not None:
+        shapes.append(band(*(min(end, right) for end in bins.within)))
+    return figure(
+        [drawn],
+        height=330,
+        top=48 if apart else 64,
+        bargap=0,
+        x={"title": "times the list's mean exposure", "range": [0, right * 1.02], "nticks": 6},
+        y={"title": "items", "showgrid": True, **whole_ticks(int(bins.items.max()))},
+        shapes=shapes,
+        notes=[
+            note(value, f"{name}: at most {number(value)}", yshift=up, xanchor=side(value / right))
+            for value, name, up in marks
+        ],
     )

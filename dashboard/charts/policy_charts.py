@@ -60,7 +60,11 @@ _LETTERS = 14
 Compared = Sequence[tuple[str, Policy]]
 
 
-def lottery(policy: Policy, all_groups: Sequence[str]) -> Drawing:
+ITEM = "item"
+"""What all items are to charts that know no groups."""
+
+
+def lottery(policy: Policy, all_groups: Sequence[str], *, each_item: bool = False) -> Drawing:
     """The rankings of the lottery as columns of items, most probable first, after the plain sort by score."""
     shown = min(len(policy.scores), MOST_POSITIONS)
     order = _drawn(policy)
@@ -68,13 +72,15 @@ def lottery(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     heads = ["<b>now</b><br>by score"]
     heads += [f"<b>{percent(float(policy.probabilities[k]))}</b><br>ranking {r}" for r, k in enumerate(order, start=1)]
     rows = [row for row in group_rows(all_groups, all_groups) if row.group in policy.groups]
-    traces = [_items_of(row, policy, columns, shown) for row in rows]
+    if each_item:
+        rows = group_rows([ITEM], [ITEM])
+    traces = [_items_of(row, policy, columns, shown, every=each_item) for row in rows]
     return figure(
         traces,
         height=120 + 24 * shown,
         top=46,
         left=_NUMBERS,
-        legend=True,
+        legend=not each_item,
         x={"range": [-_BEFORE, max(columns) + _AFTER], "visible": False},
         y=numbered(title="position", range=[shown + 0.7, 0.3], dtick=1, tick0=1),
         shapes=[rule(APART - 0.15, width=1, dash="dot")],
@@ -104,13 +110,16 @@ def _drawn(policy: Policy) -> NDArray[np.intp]:
     return np.argsort(-policy.probabilities, kind="stable")[:MOST_RANKINGS]
 
 
-def _items_of(row: GroupRow, policy: Policy, columns: Mapping[float, NDArray[Any]], shown: int) -> Trace:
-    """The items of one group, wherever they stand in the columns."""
+def _items_of(
+    row: GroupRow, policy: Policy, columns: Mapping[float, NDArray[Any]], shown: int, *, every: bool
+) -> Trace:
+    """The items of one group, or every item, wherever they stand in the columns."""
+    groups = policy.groups
     where = [
         (column, position, int(ranking[position]))
         for column, ranking in columns.items()
         for position in range(shown)
-        if policy.groups[ranking[position]] == row.group
+        if every or groups[ranking[position]] == row.group
     ]
     names = {k: _item_name(policy, k) for _, _, k in where}
     scores = {k: number(float(policy.scores[k])) for _, _, k in where}
@@ -131,14 +140,14 @@ def _items_of(row: GroupRow, policy: Policy, columns: Mapping[float, NDArray[Any
     }
 
 
-def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
+def heat_map(policy: Policy, all_groups: Sequence[str], *, each_item: bool = False) -> Drawing:
     """Probability of each item at each position; items from the highest score down."""
     frame = position_frame(policy, MOST_CELLS)
     shown = len(frame)
     order = by_score(policy)[:shown]
-    styles = group_styles(all_groups)
+    styles, groups = group_styles(all_groups), policy.groups
     names = [_item_name(policy, k) for k in order]
-    looks = [styles[policy.groups[k]] for k in order]
+    looks = [styles[groups[k]] for k in order]
     matrix = frame.drop(columns="item").to_numpy()
     cells: Trace = {
         "type": "heatmap",
@@ -156,7 +165,8 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
         "hoverongaps": False,
     }
     labels = [
-        f'{name} <span style="color:{look.colour}">{look.glyph}</span>' for name, look in zip(names, looks, strict=True)
+        name if each_item else f'{name} <span style="color:{look.colour}">{look.glyph}</span>'
+        for name, look in zip(names, looks, strict=True)
     ]
     return figure(
         [cells],
@@ -173,12 +183,26 @@ def heat_map(policy: Policy, all_groups: Sequence[str]) -> Drawing:
     )
 
 
-def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], all_groups: Sequence[str]) -> Drawing:
-    """Mean exposure of each group against its bounds: sorted by score, and under each of the given policies."""
+def exposure_in_bounds(
+    compared: Compared, sorted_exposure: dict[str, float], all_groups: Sequence[str], *, each_item: bool = False
+) -> Drawing:
+    """Mean exposure of each group against its bounds: sorted by score, and under each of the given policies.
+
+    With each item on its own: the exposure of the items with the highest scores.
+    """
     bounds = {(row["delta"], row["group"]): row for row in policy_bounds_rows(compared, sorted_exposure)}
-    names = [name for name in all_groups if name in compared[0][1].group_exposure]
+    first = compared[0][1]
+    names = [name for name in all_groups if name in first.group_exposure]
     labels = dict(zip(names, with_glyphs(group_rows(names, all_groups)), strict=True))
     styles = group_styles(all_groups)
+    if each_item:
+        top = by_score(first)[:MOST_POSITIONS]
+        names, written = [first.groups[k] for k in top], [_item_name(first, k) for k in top]
+        labels = {
+            name: text if written.count(text) == 1 else f"{text} ({place})"
+            for place, (name, text) in enumerate(zip(names, written, strict=True), start=1)
+        }
+        styles = dict.fromkeys(names, group_styles([ITEM])[ITEM])
     traces: list[Trace] = []
     rows = []
     for title, _ in compared:
@@ -188,11 +212,11 @@ def exposure_in_bounds(compared: Compared, sorted_exposure: dict[str, float], al
             traces += _row(row, bounds[title, name], styles[name], in_legend=not traces)
     return figure(
         traces,
-        height=110 + 46 * len(rows),
+        height=110 + (26 if each_item else 46) * len(rows),
         left=room(rows),
         top=34,
         legend=True,
-        x={"title": "mean exposure per item of the group"},
+        x={"title": "exposure" if each_item else "mean exposure per item of the group"},
         y=group_axis(type="category"),
     )
 

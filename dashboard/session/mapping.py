@@ -10,7 +10,7 @@ from pydantic import Field
 
 from spofr_core.config import StrictModel
 
-GroupWay = Literal["column", "quantiles", "crossing"]
+GroupWay = Literal["column", "quantiles", "crossing", "each_item"]
 
 
 class Mapping(StrictModel):
@@ -23,7 +23,8 @@ class Mapping(StrictModel):
     is_rank : bool
         Whether 1 is the top of `ranked_by`; otherwise the highest is.
     way, group, quantiles
-        Where the groups come from: one column, several crossed, or one cut into this many quantiles.
+        Where the groups come from: one column, several crossed, or one cut into this many quantiles; or there are none,
+        and each item is on its own.
     missing : {"error", "own_group", "exclude"}
         What becomes of items without a group.
     encoding : str
@@ -81,15 +82,23 @@ class Mapping(StrictModel):
     @property
     def chosen(self) -> bool:
         """Whether anything was chosen."""
-        return bool(self.query or self.item or self.ranked_by or self.relevance or self.group)
+        some = self.query or self.item or self.ranked_by or self.relevance or self.group
+        return bool(some or self.each_item)
+
+    @property
+    def each_item(self) -> bool:
+        """Whether each item is on its own."""
+        return self.way == "each_item"
 
     def missing_fields(self, known: tuple[str, ...] = ()) -> list[str]:
         """Required fields of the page that are empty, under the names that they have there."""
-        group = {"column": "Group", "quantiles": "Number to cut", "crossing": "Columns to cross"}[self.way]
-        required = {"Query": self.query or "query" in known, "Ranked by": self.ranked_by, group: self.group}
+        fields = {"column": "Group", "quantiles": "Number to cut", "crossing": "Columns to cross"}
+        group = fields.get(self.way, "")
+        grouped = self.each_item or self.group
+        required = {"Query": self.query or "query" in known, "Ranked by": self.ranked_by, group: grouped}
         if self.is_log:
             required = {"Query": self.query, "Impression or session": self.impression}
-            required |= {"Position": self.ranked_by, group: self.group}
+            required |= {"Position": self.ranked_by, group: grouped}
         return [label for label, filled in required.items() if not filled]
 
     def options(self) -> dict[str, Any]:
@@ -97,10 +106,13 @@ class Mapping(StrictModel):
         ranked = {"rank" if self.is_rank else "score": self.ranked_by}
         named = {"query": self.query, "item": self.item, **ranked, "relevance": self.relevance}
         given: dict[str, Any] = {role: column for role, column in named.items() if column}
-        given["group"] = self.group[0] if len(self.group) == 1 else list(self.group)
+        if self.each_item:
+            given["each_item"] = True
+        else:
+            given["group"] = self.group[0] if len(self.group) == 1 else list(self.group)
         if self.way == "quantiles":
             given["group_quantiles"] = self.quantiles
-        if self.missing != "error":
+        if self.missing != "error" and not self.each_item:
             given["missing"] = self.missing
         if self.header is not None:
             given["header"] = self.header

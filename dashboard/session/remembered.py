@@ -26,6 +26,7 @@ from spofr_core.fairness import NOTIONS, Fairness, group_merits
 
 if TYPE_CHECKING:
     from dashboard.session.chosen_model import Model
+    from spofr_core.policy import Policy
 
 _KEPT = 24
 
@@ -33,14 +34,22 @@ _KEPT = 24
 def fairness_of(choices: Choices, data: RankingDataset) -> Fairness:
     """What is asked of every list; merits come from the labels of the data itself, minima are of groups that it has."""
     merits = group_merits(data) if NOTIONS[choices.notion].needs_merits else None
+    quota = None if data.each_item else quota_for(choices.quota, choices.quota_min, data.group_names)
     return Fairness(
         delta=choices.delta,
         unit=choices.unit,
         notion=choices.notion,
         merits=merits,
         position_bias=choices.position_bias,
-        every_ranking=quota_for(choices.quota, choices.quota_min, data.group_names),
+        every_ranking=quota,
     )
+
+
+def repaired_query(data: RankingDataset, fairness: Fairness, place: int) -> Policy:
+    """The policy of one query; with each item on its own only that list is solved, since all of them take long."""
+    if data.each_item:
+        return repaired(data[place], fairness).policies[0]
+    return repaired(data, fairness).policies[place]
 
 
 def measured(data: RankingDataset, fairness: Fairness) -> Measurement:

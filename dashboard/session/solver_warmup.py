@@ -24,7 +24,9 @@ def solver() -> Thread:
 
 
 def _compile() -> None:
-    """Solve a list with two groups and one with three, with and without a quota: that is all the code there is."""
+    """Solve a list with two groups, one with three, both with and without a quota, and one with each item on its own:
+    that is all the code there is."""
+    fair_policies(np.arange(12.0), np.arange(12), np.array([0, 12]), Fairness(delta=0.01))  # each item on its own
     for groups, quota in product((np.array([0, 0, 1, 1]), np.array([0, 1, 2, 0])), (None, Quota(slack=0))):
         asked = Fairness(delta=0.01, every_ranking=quota)
         keep_present_order(fair_policies(np.array([4.0, 3.0, 2.0, 1.0]), groups, np.array([0, 4]), asked))

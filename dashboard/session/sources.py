@@ -126,7 +126,7 @@ def loaded_data() -> Loaded:
     """All queries of this session's data; a link to somebody's upload, or to nothing, opens a sample and says so."""
     wanted = choices().data
     if wanted in SAMPLES:
-        groups = SAMPLES[wanted].groupings
+        groups = SAMPLES[wanted].ways
         return load_bundled(wanted, choices().groups if choices().groups in groups else next(iter(groups)))
     if not is_upload(wanted):
         return _sample_instead("The link speaks of data that is not here.")
@@ -212,11 +212,11 @@ def drop_upload(content: str) -> None:
 def load_bundled(name: str, groups: str) -> Loaded:
     """A bundled sample with its items grouped in one of its ways."""
     sample = SAMPLES[name]
-    recipe = sample.recipe(groups)
+    recipe = sample.grouped_recipe(groups)
     return Loaded(
         name,
         sample.title,
-        sample.audit_data(groups),
+        sample.grouped_data(groups),
         recipe.python,
         recipe.arguments,
         where="from the folder of the project" if recipe.in_checkout else "",

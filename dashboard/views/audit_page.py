@@ -18,6 +18,7 @@ from dashboard.session.remembered import audited, fairness_of, repaired
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.views.sections.calibration_section import calibration_section
+from dashboard.views.sections.items_section import items_chart, items_table, never_held, repair_wanted, worst_items
 from dashboard.views.sections.measures_section import measures_section
 from dashboard.views.sections.quota_audit_section import quota_audit_section
 from dashboard.views.sections.slices_section import audit_values, slices_section
@@ -26,6 +27,7 @@ from dashboard.widgets.elements import cards, chart, chosen_row, explain_errors,
 from dashboard.widgets.sidebar import delta_control, settle
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import (
+    FIXED_ORDER,
     MOST_STEPS,
     bounds_counts,
     caveats,
@@ -35,6 +37,7 @@ from spofr_core.reporting import (
     exposure_sentence,
     groups_left_out,
     interval,
+    item_name,
     meaning,
     name_text,
     number,
@@ -83,13 +86,16 @@ def page() -> None:
     if ahead:
         _exposure(exposure, result)
     with right:
-        tabs(
-            "audit-groups",
-            {
-                "Which groups are outside": lambda: _outside(result),
-                "How far, in whose favour": lambda: _how_far(result),
-            },
-        )
+        if result.table.each_item:
+            items_table(result)
+        else:
+            tabs(
+                "audit-groups",
+                {
+                    "Which groups are outside": lambda: _outside(result),
+                    "How far, in whose favour": lambda: _how_far(result),
+                },
+            )
     found = measures_section(source, result)
     slices_section(source, audit_values(source, result, found), "audit-slices")
     _worst(result)
@@ -98,9 +104,10 @@ def page() -> None:
 
 def _headline(source: Loaded, result: AuditResult) -> None:
     data = source.data
+    groups = "each item on its own" if data.each_item else counted(data.n_groups, "group", "groups")
     st.caption(
         f"{markdown(source.title)} · {counted(len(data), 'query', 'queries')} · "
-        f"{counted(data.n_items, 'item', 'items')} · {counted(data.n_groups, 'group', 'groups')}"
+        f"{counted(data.n_items, 'item', 'items')} · {groups}"
     )
     st.title(markdown(verdict(result.summary), 1000), anchor=False)
 
@@ -114,7 +121,7 @@ def _below_headline(place: DeltaGenerator, source: Loaded, result: AuditResult) 
             st.switch_page(page_named("data"))
         with st.popover("Move delta", icon=":material/tune:"):
             delta_control(source, "popover-delta")
-            st.caption(result.fairness.definition)
+            st.caption(result.summary["definition"])
 
 
 def _exposure_is_there(result: AuditResult) -> bool:
@@ -126,6 +133,10 @@ def _exposure_is_there(result: AuditResult) -> bool:
 
 def _exposure(place: DeltaGenerator, result: AuditResult) -> None:
     summary = result.summary
+    if summary["each_item"]:
+        with place:
+            items_chart(result)
+        return
     small = [name for name, group in summary["groups"].items() if group["small"]]
     notes = [groups_left_out(summary), "Pale: small groups, which make no headline." if small else ""]
     with place:
@@ -155,9 +166,8 @@ def _numbers(result: AuditResult) -> None:
     if summary["worst"]:
         worst = summary["worst"][0]
         off = f"{violation_text(abs(worst['violation']), unit)} too {'much' if worst['violation'] > 0 else 'little'}"
-        shown.append(
-            ("Largest violation", off, f"{name_text(worst['group'], 20)}, {name_text(worst['query'], 20)}", "")
-        )
+        who = item_name(worst["item"]) if summary["each_item"] else name_text(worst["group"], 20)
+        shown.append(("Largest violation", off, f"{who}, {name_text(worst['query'], 20)}", ""))
     if utility:
         cutoff = utility["cutoff"]
         shown.append(("DCG", number(utility["dcg"]), f"95 % CI {interval(utility['dcg_ci'])}", meaning("DCG")))
@@ -176,7 +186,9 @@ def _held(result: AuditResult, *, ahead: bool) -> None:
         "How many queries hold delta, whatever delta is",
         f"Share of judged queries that hold delta, as a step function of delta; {held} at {named}.",
         table=result.fair_share,
-        note="Band: 95 % Wilson interval." + (f" Drawn with {MOST_STEPS} of its steps." if is_thinned(result) else ""),
+        note="Band: 95 % Wilson interval."
+        + (f" Drawn with {MOST_STEPS} of its steps." if is_thinned(result) else "")
+        + (f" {FIXED_ORDER}" if never_held(result) else ""),
         word="cannot fail",
         ahead=ahead,
     )
@@ -229,6 +241,8 @@ def _worst(result: AuditResult) -> None:
 
 def worst_table(result: AuditResult, most: int) -> pd.DataFrame:
     """The queries with the largest violations, the largest first: of groups that are not small, where there are any."""
+    if result.table.each_item:
+        return worst_items(result, most)
     table, summary = result.table, result.summary
     large = np.array([not summary["groups"][name]["small"] for name in table.group_names])
     counted_groups = large if large.any() else ~large
@@ -257,7 +271,7 @@ def _repair(source: Loaded, result: AuditResult) -> None:
     solved = result.model is not None and result.model.guaranteed
     title = "What the guarantee costs" if solved else "What a repair would cost"
     st.header(title, anchor=False, help=f"repair: {meaning('repair')}")
-    if not solver_ready():
+    if not solver_ready() or not repair_wanted(source):
         return
     after = repaired(source.data, result.fairness)
     rows = after.table
@@ -269,9 +283,15 @@ def _repair(source: Loaded, result: AuditResult) -> None:
         shown["repaired, delta alone"] = _texts(repaired(source.data, result.fairness.with_quota(None)).table, "after")
     shown[now if quota is None or solved else "repaired, every list"] = _texts(rows, "after")
     show_table(pd.DataFrame(shown), "Before and after the repair")
+    sizes = after.policies.solution.counts
+    few = (
+        f"{sizes.mean():.0f} rankings on average, {sizes.max():,} at most"
+        if source.data.each_item
+        else "a few rankings"
+    )
     held = "hold delta" if quota is None else "hold delta and keep what is asked of every list"
     st.caption(
-        "The repair keeps the scores and shows, for each query, a lottery over a few rankings: the one with the "
+        f"The repair keeps the scores and shows, for each query, a lottery over {few}: the one with the "
         f"highest expected utility among all that {held}. It is solved exactly for every query."
     )
     calibration_section(source, result)

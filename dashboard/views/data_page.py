@@ -60,8 +60,8 @@ def _samples() -> None:
         label_visibility="collapsed",
         on_change=lambda: choose(data=st.session_state["data-sample"]),
     )
-    if here in SAMPLES and len(SAMPLES[here].groupings) > 1:
-        groups = SAMPLES[here].groupings
+    if here in SAMPLES:
+        groups = SAMPLES[here].ways
         current = choices().groups if choices().groups in groups else next(iter(groups))
         follow("data-groups", current, of=here)
         st.selectbox(
@@ -82,7 +82,9 @@ def _content(source: Loaded) -> None:
     shown = [
         ("Queries", f"{len(data):,}", f"{lengths.min()} to {lengths.max()} items each"),
         ("Items", f"{data.n_items:,}", "rows that were read"),
-        ("Groups", f"{data.n_groups:,}", _sizes(data)),
+        ("Groups", "none", "each item on its own")
+        if data.each_item
+        else ("Groups", f"{data.n_groups:,}", _sizes(data)),
         (
             "Relevance",
             _relevance(data),
@@ -92,8 +94,12 @@ def _content(source: Loaded) -> None:
     with st.container(key="data-cards"):
         places = st.columns(len(shown))
     left, right = st.columns(2, gap="large")
-    with left:
-        chart(group_counts(data), "Items by group", "Number of items of each group.", table=lambda: _group_frame(data))
+    if data.each_item:
+        right = left  # there are no groups to count
+    else:
+        with left:
+            sizes = "Number of items of each group."
+            chart(group_counts(data), "Items by group", sizes, table=lambda: _group_frame(data))
     # They take a browser longer than the chart does; the style keeps their room free.
     cards(shown, places)
     with right:

@@ -22,7 +22,7 @@ from dashboard.charts.policy_charts import (
 from dashboard.charts.served_chart import served_violations
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
-from dashboard.session.remembered import audited, fairness_of, repaired
+from dashboard.session.remembered import audited, fairness_of, repaired, repaired_query
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.views.sections.quota_section import impossible_sentence, quota_section
@@ -38,9 +38,11 @@ from spofr_core.reporting import (
     delta_text,
     direction_text,
     group_styles,
+    item_name,
     listed,
     name_text,
     named,
+    off_text,
     percent,
     policy_bounds_rows,
     position_frame,
@@ -66,7 +68,7 @@ def page() -> None:
     place = _picked(source, result)
     if not solver_ready():
         return
-    policy = repaired(source.data, fairness).policies[place]
+    policy = repaired_query(source.data, fairness, place)
     _headline(result, place, policy)
     if choices().rival:
         both_rankings(source)
@@ -76,7 +78,7 @@ def page() -> None:
         beside = st.container()
         other = _other_delta(source)
     if other is not None:
-        second = repaired(source.data, fairness.with_delta(other)).policies[place]
+        second = repaired_query(source.data, fairness.with_delta(other), place)
         compared.append((f"delta {format_delta(other, fairness.unit, 3)}", second))
     # The lottery is what a reader comes for, and the browser draws first what it is told first.
     with left:
@@ -130,7 +132,10 @@ def worst_direction(result: AuditResult, place: int) -> str:
     """Who gets too much or too little in a query, sorted by score."""
     table = result.table
     if not table.applicable[place]:
-        return "one group"
+        return "one item" if table.each_item else "one group"
+    if table.items is not None:
+        item = table.items[place, table.worst_group[place]]
+        return f"{item_name(item)} {off_text(float(table.worst_violation[place]), result.fairness.unit)}"
     group = table.group_names[table.worst_group[place]]
     return direction_text(group, float(table.worst_violation[place]), result.fairness.unit)
 
@@ -138,7 +143,8 @@ def worst_direction(result: AuditResult, place: int) -> str:
 def _headline(result: AuditResult, place: int, policy: Policy) -> None:
     unit = result.fairness.unit
     st.title(f"Query {markdown(policy.query, 60)}", anchor=False)
-    st.markdown(markdown(f"{before_and_after(result, place, policy)} {price_sentence(policy, unit)}", 1000))
+    price = price_sentence(policy, unit, each_item=result.table.each_item)
+    st.markdown(markdown(f"{before_and_after(result, place, policy)} {price}", 1000))
     impossible = impossible_sentence(policy, result.fairness)
     if impossible:
         st.warning(markdown(impossible, 1000), icon=":material/warning:")
@@ -154,16 +160,25 @@ def before_and_after(result: AuditResult, place: int, policy: Policy) -> str:
     """What the sort by score does to the worst-off group, what the lottery does instead, and what that keeps."""
     table, unit = result.table, result.fairness.unit
     if not table.applicable[place]:
-        return "All items are of one group: there is nobody to be fair between, and sorting by score is optimal."
+        alone = "There is a single item" if table.each_item else "All items are of one group"
+        return f"{alone}: there is nobody to be fair between, and sorting by score is optimal."
     held = "which holds delta" if table.holds[place].all() else "which breaks delta"
     group, after = max(policy.violations.items(), key=lambda entry: abs(entry[1]))
     rankings = counted(len(policy.probabilities), "ranking", "rankings")
     nobody = abs(after) < 1e-9
     left = "no group too much or too little" if nobody else f"{direction_text(group, after, unit)} at most"
+    if table.each_item:
+        left = f"no item more than {violation_text(abs(after), unit)} off"
+        left = "every item gets the list's mean" if nobody else left
     return (
         f"Sorted by score: {worst_direction(result, place)}, {held}. The policy draws from {rankings}: {left}, in "
         f"expectation. It {kept_sentence(policy)}."
     )
+
+
+def who_text(policy: Policy, group: str, *, each_item: bool) -> str:
+    """A group within a sentence, or the item that it is."""
+    return item_name(policy.item_ids[policy.groups.index(group)]) if each_item else named(group)
 
 
 def kept_sentence(policy: Policy) -> str:
@@ -180,7 +195,7 @@ def kept_sentence(policy: Policy) -> str:
     return f"keeps all of {of}" if share > 1 - 1e-9 else f"keeps {percent(share)} of {of}"
 
 
-def price_sentence(policy: Policy, unit: Unit = "absolute") -> str:
+def price_sentence(policy: Policy, unit: Unit = "absolute", *, each_item: bool = False) -> str:
     """The shadow price of delta in words."""
     price = policy.delta_price
     if price <= 1e-12:
@@ -192,7 +207,9 @@ def price_sentence(policy: Policy, unit: Unit = "absolute") -> str:
         bought = f"{percent(price * step / gain_of_sorting(policy), 2)} of what sorting by score gains over random"
     binding = [name for name, value in policy.shadow_prices.items() if abs(value) > 1e-12]
     more = "one percentage point" if unit == "share" else f"{step:g}"
-    who = listed([named(name) for name in binding[:3]])
+    who = listed([who_text(policy, name, each_item=each_item) for name in binding[:3]])
+    if each_item and len(binding) > 3:
+        who = f"{len(binding):,} of the {len(policy.scores):,} items"
     return f"Relaxing delta by {more} buys {bought}; what binds is the exposure of {who}."
 
 
@@ -222,7 +239,7 @@ def _lotteries(source: Loaded, compared: list[tuple[str, Policy]]) -> None:
     for place, (title, policy) in enumerate(compared):
         with wide(f"lottery-{place}", lottery_room(policy)):
             chart(
-                lottery(policy, source.data.group_names),
+                lottery(policy, source.data.group_names, each_item=source.data.each_item),
                 f"The lottery at {title}",
                 f"Each ranking of the lottery as a column of items, with its probability: {_spoken(policy)}.",
                 table=policy.to_frame,
@@ -251,18 +268,22 @@ def _spoken(policy: Policy) -> str:
 def _exposure(source: Loaded, result: AuditResult, place: int, compared: list[tuple[str, Policy]]) -> None:
     table = result.table
     now = {name: float(table.exposure[place, k]) for k, name in enumerate(table.group_names) if table.present[place, k]}
+    alone = table.each_item
+    whose = "Exposure of each item" if alone else "Mean exposure of each group"
+    cut = alone and len(now) > MOST_POSITIONS
     chart(
-        exposure_in_bounds(compared, now, source.data.group_names),
+        exposure_in_bounds(compared, now, source.data.group_names, each_item=alone),
         "Exposure against its bounds",
-        "Mean exposure of each group, sorted by score and under the policy, against the interval that delta allows.",
-        table=lambda: pd.DataFrame(policy_bounds_rows(compared, now)),
+        f"{whose}, sorted by score and under the policy, against the interval that delta allows.",
+        table=lambda: pd.DataFrame(policy_bounds_rows(compared, now, each_item=alone)),
+        note=f"Drawn: the {MOST_POSITIONS} items with the highest scores of {len(now):,}." if cut else "",
     )
 
 
 def _heat(source: Loaded, policy: Policy) -> None:
     cut = len(policy.scores) > MOST_CELLS
     chart(
-        heat_map(policy, source.data.group_names),
+        heat_map(policy, source.data.group_names, each_item=source.data.each_item),
         "Who stands where, how often",
         "Heat map of the probability that each item stands at each position.",
         table=lambda: position_frame(policy, MOST_CELLS),
@@ -319,19 +340,12 @@ def _drawn(policy: Policy, source: Loaded) -> None:
     if not draws:
         return
     ranking = policy.sample(1, seed=draws)[0]
-    styles = group_styles(source.data.group_names)
     st.caption(f"Draw number {draws}.")
-    show_table(
-        pd.DataFrame(
-            {
-                "position": np.arange(1, len(ranking) + 1),
-                "item": [str(policy.item_ids[k]) for k in ranking],
-                "group": [f"{styles[policy.groups[k]].glyph} {name_text(policy.groups[k])}" for k in ranking],
-                "score": policy.scores[ranking],
-            }
-        ),
-        "The ranking that was drawn",
-    )
+    shown = {"position": np.arange(1, len(ranking) + 1), "item": [str(policy.item_ids[k]) for k in ranking]}
+    if not source.data.each_item:
+        styles = group_styles(source.data.group_names)
+        shown["group"] = [f"{styles[policy.groups[k]].glyph} {name_text(policy.groups[k])}" for k in ranking]
+    show_table(pd.DataFrame({**shown, "score": policy.scores[ranking]}), "The ranking that was drawn")
 
 
 def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
@@ -346,7 +360,7 @@ def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
             ),
             Download(
                 "Policy (JSON)",
-                lambda: policy_json(policy),
+                lambda: policy_json(policy, each_item=source.data.each_item),
                 "policy.json",
                 "application/json",
                 icon=":material/data_object:",
@@ -378,14 +392,14 @@ def _verified(found: Verification, policy: Policy, fairness: Fairness) -> None:
         st.error("The check failed. " + markdown(" ".join(found.reasons), 1000), icon=":material/error:")
 
 
-def policy_json(policy: Policy) -> str:
-    """The lottery with the ids of its items."""
+def policy_json(policy: Policy, *, each_item: bool = False) -> str:
+    """The lottery with the ids of its items; with their groups, unless each item is on its own."""
     ids = [str(name) for name in policy.item_ids.tolist()]
     content = {
         "schema": 1,
         "query": str(policy.query),
         "items": [
-            {"item": item, "group": group, "score": float(score)}
+            {"item": item, **({} if each_item else {"group": group}), "score": float(score)}
             for item, group, score in zip(ids, policy.groups, policy.scores, strict=True)
         ],
         "rankings": [

@@ -61,6 +61,12 @@ LOSSES = {
 """By which a scorer learns relevance: all of predict-then-optimise and of the plain sort, the first stage of SPOFR."""
 
 
+NO_ITEMS = (
+    "A model is trained with groups, which training and test lists share; an item on its own is in one list. Train "
+    "with groups: the scores that come of it can be repaired with each item on its own."
+)
+
+
 @explain_errors
 def page() -> None:
     """The page."""
@@ -77,6 +83,10 @@ def _form(source: Loaded) -> None:
     if choices().slice:
         st.caption("On all of its queries: a slice that is looked at does not change what is learned from.")
     st.page_link(page_named("data"), label="Other data", icon=":material/table_view:")
+    if source.data.each_item:
+        st.info(NO_ITEMS, icon=":material/info:")
+        if source.key not in SAMPLES:
+            return
     try:
         _estimate_and_start(source, _grids(source))
     except SpofrError as error:  # told here, so that the jobs beside it stay on the screen

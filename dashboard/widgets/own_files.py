@@ -44,8 +44,9 @@ def own_files(store: UploadStore) -> None:
         Download("Template (CSV)", sample_path("template.csv").read_bytes, "spofr-template.csv", "text/csv"),
     )
     st.caption(
-        f"Up to {LIMITS.rows:,} rows, {LIMITS.groups} groups and {LIMITS.list_length:,} items in a list here; the "
-        f"shell takes more. Files are kept on this machine, for you alone, until {upload_days():g} days after you last "
+        f"Up to {LIMITS.rows:,} rows, {LIMITS.groups} groups and {LIMITS.list_length:,} items in a list here "
+        f"({LIMITS.each_item} with each item on its own); the shell takes more. Files are kept on this machine, for "
+        f"you alone, until {upload_days():g} days after you last "
         "opened them."
     )
     if file is not None:

@@ -70,7 +70,7 @@ def open_project(store: UploadStore, project: Project) -> None:
         When the file is here and cannot be read as the project says.
     """
     if project.file is None:
-        groupings = SAMPLES[project.sample].groupings
+        groupings = SAMPLES[project.sample].ways
         groups = project.groups if project.groups in groupings else next(iter(groupings))
         source = load_bundled(project.sample, groups)
         choose(data=project.sample, groups=project.groups)

@@ -102,9 +102,11 @@ def _columns(source: Loaded) -> dict[str, str]:
 
 def _groups(source: Loaded) -> dict[str, str]:
     if source.key in SAMPLES:
-        groupings = SAMPLES[source.key].groupings
-        here = choices().groups if choices().groups in groupings else next(iter(groupings))
+        groupings = {} if source.data.each_item else SAMPLES[source.key].groupings
+        here = choices().groups if choices().groups in groupings else next(iter(groupings), "")
         return {f"group={_quoted(key)}": label for key, label in groupings.items() if key != here}
+    if source.data.each_item:
+        return {}
     return {f"group={_quoted(name)}": name_text(name, 40) for name in other_columns(source)[1]}
 
 

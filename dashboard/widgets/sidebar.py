@@ -36,7 +36,9 @@ def settle(loaded: Loaded) -> None:
     longest = int(loaded.data.list_lengths.max(initial=1))
     if current.top > longest:
         choose(top=longest)
-    if current.quota or current.quota_min:
+    if loaded.data.each_item and (current.quota or current.quota_min):
+        choose(quota="", quota_min="")
+    elif current.quota or current.quota_min:
         settle_quota(loaded)
 
 
@@ -48,12 +50,14 @@ def sidebar(loaded: Loaded) -> None:
         delta_control(loaded, "sidebar-delta")
         _unit(loaded)
         asked = fairness_of(choices(), loaded.data)
+        told = asked.told(each_item=loaded.data.each_item)
         low, high = (violation_text(end, asked.unit) for end in delta_range(loaded))
         st.caption(
-            f"{markdown(asked.definition)}\n\n$${asked.latex}$$\n\n"
+            f"{markdown(told.definition)}\n\n$${told.latex}$$\n\n"
             f"For this data, {low} asks for everything and from {high} on nothing is forbidden."
         )
-        quota_control(loaded)
+        if not loaded.data.each_item:
+            quota_control(loaded)
         _notion(loaded)
         _exposure_model(loaded)
         slice_chooser(loaded)

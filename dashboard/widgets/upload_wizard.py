@@ -171,7 +171,7 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
     way, group, quantiles = group_boxes(names, numbers, draft, shown)
     left, right = st.columns(2)
     with left:
-        missing = missing_box(draft)
+        missing = draft.missing if way == "each_item" else missing_box(draft)
     with right:
         encoding_box("map-encoding", draft.encoding, lambda encoding: _begin_again(store, upload, encoding=encoding))
     chosen = {"query": query, "item": item, "ranked_by": ranked_by, "is_rank": is_rank, "relevance": relevance}
@@ -183,7 +183,8 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
     mapping = draft.model_copy(update=chosen)
     _remark_twice(mapping)
     _remark_codes(preview, mapping)
-    mapping = group_editor(store, upload, mapping, tuple(known))
+    if not mapping.each_item:
+        mapping = group_editor(store, upload, mapping, tuple(known))
     mapping = about_queries(preview, mapping, known, shown)
     return _unused(numbers, mapping, known)
 

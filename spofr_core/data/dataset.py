@@ -445,6 +445,8 @@ class RankingDataset:
                 digest.update(b"" if block is None else _content(block))
         for names in (self.group_names, self.feature_names):
             digest.update(repr(names).encode())
+        if self.each_item:  # codes that mean something else than those of groups with the same names
+            digest.update(b"each item")
         known = self.attributes if self.times is None else {**self.attributes, "\x00": self.times}
         for name, values in known.items():  # nothing at all where nothing is known: stored data keeps its name
             digest.update(f"attribute {name}:".encode("utf-8", "surrogatepass") + _content(values))

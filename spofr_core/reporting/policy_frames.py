@@ -45,7 +45,9 @@ def position_frame(policy: Policy, most: int) -> pd.DataFrame:
     return frame
 
 
-def policy_bounds_rows(compared: Sequence[tuple[str, Policy]], sorted_now: Mapping[str, float]) -> list[dict[str, Any]]:
+def policy_bounds_rows(
+    compared: Sequence[tuple[str, Policy]], sorted_now: Mapping[str, float], *, each_item: bool = False
+) -> list[dict[str, Any]]:
     """For each policy and group: the exposure that delta allows, that of the sort by score, and that of the policy.
 
     Parameters
@@ -54,20 +56,27 @@ def policy_bounds_rows(compared: Sequence[tuple[str, Policy]], sorted_now: Mappi
         Policies of one query, such as those of two deltas.
     sorted_now : mapping of str to float
         Exposure of each group when the query is sorted by score.
+    each_item : bool
+        Each item is on its own: rows have the id of the item in "item", and no "group".
     """
+    first = compared[0][1]
+    ids = {name: str(item) for name, item in zip(first.groups, first.item_ids.tolist(), strict=True)}
     return [
         {
             "delta": title,
-            "group": name,
-            "lower bound": policy.bounds[name][0],
-            "upper bound": policy.bounds[name][1],
+            **({"item": ids[name]} if each_item else {"group": name}),
+            "lower bound": bounds[name][0],
+            "upper bound": bounds[name][1],
             "sorted by score": sorted_now[name],
-            "policy": policy.group_exposure[name],
-            "signed violation": policy.violations[name],
-            "shadow price": policy.shadow_prices[name],
+            "policy": exposure[name],
+            "signed violation": violations[name],
+            "shadow price": prices[name],
         }
         for title, policy in compared
-        for name in policy.group_exposure
+        for bounds, exposure, violations, prices in [
+            (policy.bounds, policy.group_exposure, policy.violations, policy.shadow_prices)
+        ]
+        for name in exposure
     ]
 
 

@@ -73,7 +73,7 @@ def test_the_words_are_about_items_and_lists():
     assert "Of 5 items in 2 lists, half get at most 1 times their list's mean exposure" in said
     assert "2 items exceed delta, 40.0 % of those in judged lists: 1 with too much exposure, 1 with too little." in said
     assert "Furthest off: query q1, where item a gets 38 % too much" in said
-    assert "Any fixed order of a list does this" in said
+    assert "Any fixed order of a list exceeds any delta that forbids something" in said
     assert caveats(summary)[0].startswith("1 query with a single item: there is nobody to be fair between")
     plain = " ".join(plain_summary(summary))
     assert "3 ranked lists with 6 entries. Whoever" in plain

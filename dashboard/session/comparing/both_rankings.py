@@ -53,6 +53,8 @@ def _named(title: str, share: float) -> str:
 def _item(row: tuple[str, str] | None, data: RankingDataset) -> str:
     if row is None:
         return ""
+    if data.each_item:
+        return name_text(row[0], 40)
     return f"{group_styles(data.group_names)[row[1]].glyph} {name_text(row[0], 40)}"
 
 

@@ -15,7 +15,7 @@ _KEPT = 24
 
 
 def named_values(
-    source: Loaded, fairness: Fairness, names: tuple[str, ...], *, target: str, protected: str
+    source: Loaded, fairness: Fairness, names: tuple[str, ...], *, target: str, protected: str | None
 ) -> Measured:
     """These measures of every query; no delta changes them, unless a model solves its policies for it."""
     return _measured(now_shown(source, fairness), shown_key(source, fairness), names, target, protected)
@@ -31,7 +31,7 @@ def shown_key(source: Loaded, fairness: Fairness, *, delta: bool = False) -> str
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Measuring every list")
-def _measured(_shown: Ranking, key: str, names: tuple[str, ...], target: str, protected: str) -> Measured:
+def _measured(_shown: Ranking, key: str, names: tuple[str, ...], target: str, protected: str | None) -> Measured:
     return measure(
         _shown.data, names, policies=_shown.policies, fairness=_shown.fairness, target=target, protected=protected
     )

@@ -77,7 +77,7 @@ def _by_name(source: Loaded, result: AuditResult) -> Measured | None:
         st.session_state[_FIRST] = st.session_state.get(_CHOSEN, USUAL)
     names = measure_picker("audit-measures", source.data, usual=st.session_state[_FIRST])
     st.session_state[_CHOSEN] = names
-    protected, target = _about_whom(source, result)
+    protected, target = (None, TARGETS[0]) if source.data.each_item else _about_whom(source, result)
     if not names:
         return None
     try:

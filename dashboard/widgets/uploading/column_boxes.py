@@ -10,7 +10,12 @@ import streamlit as st
 from dashboard.session.mapping import GroupWay, Mapping
 from spofr_core.data import TablePreview
 
-WAYS: dict[GroupWay, str] = {"column": "A column", "quantiles": "Quantiles of a number", "crossing": "Columns crossed"}
+WAYS: dict[GroupWay, str] = {
+    "column": "A column",
+    "quantiles": "Quantiles of a number",
+    "crossing": "Columns crossed",
+    "each_item": "None: each item on its own",
+}
 MISSING = {
     "error": "Refuse the file and say where",
     "own_group": "Make them a group of their own",
@@ -56,6 +61,12 @@ def group_boxes(
     quantiles = draft.quantiles
     first = draft.group[0] if draft.group else ""
     with right:
+        if way == "each_item":
+            st.caption(
+                "No groups: in each list, every single item is compared with the list's mean exposure. No group column "
+                "is needed."
+            )
+            return way, (), quantiles
         if way == "crossing":
             seed("map-crossed", [name for name in draft.group if name in names])
             crossed = st.multiselect(

@@ -11,7 +11,8 @@ from spofr_core.reporting.wording.phrases import counted, interval, name_text, n
 MEDIAN, LOW, HIGH = "0.5", "0.05", "0.95"
 """Levels of `summary["items"]["relative"]` that are named."""
 FIXED_ORDER = (
-    "Any fixed order of a list does this, since positions differ: only a lottery over orders gives every item a turn."
+    "Any fixed order of a list exceeds any delta that forbids something, since its first item gets the most that there "
+    "is: only a lottery over orders gives every item a turn."
 )
 HOW_COUNTED = "Each item counts within its list; the same item in two lists counts twice."
 
