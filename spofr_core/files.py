@@ -22,6 +22,14 @@ _TOO_DEEP = f"it is nested more than {_DEEPEST} levels deep"
 class DiskFull(SpofrError):
     """Nothing more can be written; what was written before is whole."""
 
+    @property
+    def plain(self) -> str:
+        """For a page, whose reader has neither the disk nor a command to give."""
+        return (
+            "The disk where this dashboard keeps files is full: what was kept before is safe. Somebody has to free "
+            "some space there; then try again."
+        )
+
 
 def write_whole(path: str | Path, content: bytes | Iterator[bytes], *, durable: bool = True, mode: int = 0o644) -> None:
     """Write a file so that it is there whole or not at all, whenever the process may die.

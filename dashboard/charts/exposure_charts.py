@@ -51,7 +51,7 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     """Exposure of each group relative to the mean of its lists, as bars with their intervals.
 
     Words stand above the bars and not beside them, so that long names have room on a telephone. Small groups come last,
-    and end with the plot where they reach beyond it.
+    and end with the plot, in an arrow, where they reach beyond it.
     """
     shown = sorted(exposure_bars(summary), key=lambda bar: bar.small)
     # A small group may be far off: it is not to squeeze those that the headline speaks of.
@@ -93,6 +93,7 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
         notes=[
             note(MEAN, "┆ mean of its lists", xanchor=side(MEAN / right)),
             *(_row_note(place, apart.join(both)) for place, both in enumerate(zip(labels, words, strict=True))),
+            *(_goes_on(right, y) for bar, y in zip(shown, middles, strict=True) if 100 * (bar.relative or 0.0) > right),
         ],
     )
 
@@ -122,6 +123,11 @@ def _row_note(place: int, text: str) -> dict[str, Any]:
     return {**where, "text": text, "showarrow": False, "align": "left"}
 
 
+def _goes_on(right: float, at: float) -> dict[str, Any]:
+    """An arrow at the end of a bar that is longer than the plot."""
+    return {"x": right, "xanchor": "right", "y": at, "yref": "y", "yanchor": "middle", "text": "→", "showarrow": False}
+
+
 def bounds_shares(result: Audited) -> Drawing:
     """For each group, the share of judged queries in which its exposure is below, within and above its bounds."""
     counts = bounds_counts(result)
@@ -141,6 +147,7 @@ def bounds_shares(result: Audited) -> Drawing:
         left=room(labels),
         legend=True,
         barmode="stack",
+        uniformtext={"mode": "hide", "minsize": 10},  # a number that has no room would be drawn too small to read
         x={"title": "share of judged queries, %", "range": [0, 100]},
         y=group_axis(),
     )

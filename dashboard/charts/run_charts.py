@@ -80,7 +80,7 @@ def _level(at: float) -> Trace:
 def _corner(text: str) -> Trace:
     """Words in the lower right corner of the plot: few models have much violation and little DCG."""
     place = {"xref": "paper", "x": 1, "xanchor": "right", "yref": "paper", "y": 0, "yanchor": "bottom"}
-    return {**place, "text": text, "showarrow": False, "font": {"size": 11, "color": palette.NEUTRAL}}
+    return {**place, "text": text, "showarrow": False, "font": {"size": 11}}
 
 
 def thinned(points: pd.DataFrame, most: int = MOST_MARKS) -> pd.DataFrame:

@@ -46,13 +46,13 @@ def learnable(source: Loaded) -> RankingDataset:
     data = _read(source, source.learnable)
     if data.relevance is None:
         raise DataError(
-            f"{source.title!r} has no relevance to learn from: map a relevance column on the Data page.",
+            f"{source.title!r} has no relevance to learn from: choose a relevance column on the Data page.",
             column="relevance",
         )
     if not data.feature_names:
         raise DataError(
-            f"{source.title!r} has no features to learn from: it needs columns with numbers besides those that are "
-            "mapped.",
+            f"{source.title!r} has no features to learn from: it needs columns with numbers besides those that were "
+            "chosen for something else.",
             column="features",
         )
     cells = data.n_items * len(data.feature_names)

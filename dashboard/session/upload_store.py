@@ -25,9 +25,10 @@ from typing import IO, Any
 from pydantic import Field
 
 from dashboard.session.mapping import Mapping
+from dashboard.session.visitor import VisitorFolder
 from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.experiments import private_runs, upload_bytes, upload_days, visitors
+from spofr_core.experiments import upload_bytes, upload_days, visitors
 from spofr_core.files import explain_full_disk, format_size, is_full, read_json, size_of, write_json, write_whole
 
 _RECORD = "upload.json"
@@ -81,21 +82,13 @@ class Upload(StrictModel):
         return self.opened + upload_days() * _DAY
 
 
-class UploadStore:
-    """The uploads of one visitor.
+class UploadStore(VisitorFolder):
+    """The uploads of one visitor."""
 
-    Parameters
-    ----------
-    root : path
-        See `spofr_core.experiments.home`.
-    visitor : str
-        See `dashboard.session.visitor`.
-    """
-
-    def __init__(self, root: Path, visitor: str) -> None:
-        self.root = root
-        self.visitor = visitor
-        self.folder = private_runs(root, visitor) / "uploads"
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return self.own / "uploads"
 
     def uploads(self) -> list[Upload]:
         """Those that are whole, the last opened first."""

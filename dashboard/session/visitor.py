@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from pathlib import Path
 
 import streamlit as st
 
 from dashboard.session.accounts.login import account
+from spofr_core.experiments import private_runs
 
 COOKIE = "spofr_visitor"
 _KEY = "visitor"
@@ -24,6 +26,23 @@ _YEAR = 365 * 24 * 3600
 def visitor() -> str:
     """Name of this visitor in paths and records: a hash, so that no record holds the cookie or the account itself."""
     return hashlib.sha256((account() or _token()).encode()).hexdigest()[:24]
+
+
+class VisitorFolder:
+    """A place on the disk that is one visitor's own.
+
+    Parameters
+    ----------
+    root : path
+        See `spofr_core.experiments.home`.
+    visitor : str
+        See `dashboard.session.visitor`.
+    """
+
+    def __init__(self, root: Path, visitor: str) -> None:
+        self.root = root
+        self.visitor = visitor
+        self.own = private_runs(root, visitor)
 
 
 def remember_visitor() -> None:

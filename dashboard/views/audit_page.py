@@ -162,7 +162,7 @@ def _numbers(result: AuditResult) -> None:
     summary = result.summary
     violation, utility, unit = summary["violation"], summary["utility"], summary["unit"]
     spread = f"95 % CI {interval(violation['mean_ci'], unit)}"
-    shown = [("Mean violation, either way", violation_text(violation["mean"], unit), spread, meaning("violation"))]
+    shown = [("Mean violation", violation_text(violation["mean"], unit), spread, meaning("violation"))]
     if summary["worst"]:
         worst = summary["worst"][0]
         off = f"{violation_text(abs(worst['violation']), unit)} too {'much' if worst['violation'] > 0 else 'little'}"
@@ -275,7 +275,8 @@ def _repair(source: Loaded, result: AuditResult) -> None:
         return
     after = repaired(source.data, result.fairness)
     rows = after.table
-    st.markdown(markdown(repair_sentence(after.before.summary, after.after.summary, len(after.policies.relaxed))))
+    found = (after.before.summary, after.after.summary, len(after.policies.relaxed))
+    st.markdown(markdown(repair_sentence(*found, quota=after.summary["quota"]), 1000))
     before, now = ("plainly sorted", "as the model shows them") if solved else ("as ranked now", "repaired")
     shown = {"measure": rows["label"], before: _texts(rows, "before")}
     quota = result.fairness.every_ranking

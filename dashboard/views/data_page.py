@@ -54,6 +54,7 @@ def _samples() -> None:
     st.radio(
         "Sample",
         names,
+        index=None,  # a file of one's own is none of them
         format_func=lambda name: SAMPLES[name].title,
         captions=[SAMPLES[name].about for name in names],
         key="data-sample",

@@ -161,7 +161,7 @@ def _table(frame: pd.DataFrame) -> None:
         }
     )
     looks = {
-        "method": st.column_config.TextColumn(width="medium"),
+        "method": st.column_config.TextColumn(width=230),
         "DCG on test": st.column_config.NumberColumn(format="%.4f"),
         "± over queries": st.column_config.NumberColumn(format="%.4f"),
         "run": st.column_config.TextColumn(width="medium"),

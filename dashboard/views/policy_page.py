@@ -87,6 +87,7 @@ def page() -> None:
             quota_section(source, policy, repaired(source.data, fairness.with_quota(None)).policies[place])
     with beside:
         _sampled(policy, fairness)
+    _served(policy, fairness)
     tabs(
         "policy-more",
         {
@@ -308,22 +309,22 @@ def _sampled(policy: Policy, fairness: Fairness) -> None:
         note=f"{what} exceeds delta in {percent(beyond)} of the cases ({how}). The guarantee is on the expectation: "
         "it is reached as the same query is shown again and again.",
     )
-    if len(policy.probabilities) > 1:
-        _served(policy, fairness, delta)
 
 
-def _served(policy: Policy, fairness: Fairness, delta: float) -> None:
+def _served(policy: Policy, fairness: Fairness) -> None:
+    """Below the lottery and as wide as the page: beside it, a list of a dozen items would leave a hole."""
+    if len(policy.probabilities) == 1:
+        return
+    delta = policy.relaxed or choices().delta
     frame = served_frame(policy, fairness, delta)
     early = frame.iloc[int(frame["impressions"].searchsorted(20))]
     off, beside = (violation_text(float(early[column]), fairness.unit) for column in ("schedule", "to"))
     promised = violation_text(float(early["bound"]), fairness.unit)
-    st.markdown("**A schedule instead of dice**")
     chart(
         served_violations(frame, delta, fairness.unit),
         "A schedule instead of dice",
         f"Largest violation of what was shown, after 1 to {int(frame['impressions'].iloc[-1]):,} impressions: by a "
         "schedule, by independent draws, and the bound that the schedule never exceeds.",
-        headed=False,
         table=lambda: frame,
         note="Dice keep to the lottery in the long run only; a schedule shows each ranking as often as its "
         "probability says at any time, give or take less than one impression. After "

@@ -84,8 +84,8 @@ def _signed(notes: AuditorNotes) -> None:
     _auditor()
     notes_field(notes, "report")
     st.caption(
-        "Both stand on the first page of the report. They are kept on this machine, for you alone, as long as a file "
-        "of yours would be."
+        "Both stand on the first page of the report. They are kept where this dashboard runs, for you alone, as long "
+        "as a file of yours would be."
     )
 
 

@@ -200,7 +200,7 @@ def _strengths(source: Loaded, methods: list[str]) -> tuple[list[float], Unit, s
 
 
 def _every_list(source: Loaded, groups: list[str], methods: list[str]) -> Quota | None:
-    """What every list that is drawn has to hold, which the sidebar asks; said where a method ends in it.
+    """What every list that is drawn has to hold, which the sidebar asks; said with the methods that keep it.
 
     Raises
     ------
@@ -217,7 +217,8 @@ def _every_list(source: Loaded, groups: list[str], methods: list[str]) -> Quota 
             "the minimum away."
         )
     ending = [METHODS[name].title for name in methods if METHODS[name].guaranteed]
-    ends = f"{listed(ending)} {'end' if len(ending) > 1 else 'ends'} in it." if ending else "No chosen method keeps it."
+    verb = "keep" if len(ending) > 1 else "keeps"
+    ends = f"{listed(ending)} {verb} to it." if ending else "No chosen method keeps to it."
     st.caption(markdown(f"{quota.definition} {ends}", 1000))
     return quota
 

@@ -45,9 +45,8 @@ def own_files(store: UploadStore) -> None:
     )
     st.caption(
         f"Up to {LIMITS.rows:,} rows, {LIMITS.groups} groups and {LIMITS.list_length:,} items in a list here "
-        f"({LIMITS.each_item} with each item on its own); the shell takes more. Files are kept on this machine, for "
-        f"you alone, until {upload_days():g} days after you last "
-        "opened them."
+        f"({LIMITS.each_item:,} with each item on its own); the shell takes more. Files are kept where this dashboard "
+        f"runs, for you alone, until {upload_days():g} days after you last opened them."
     )
     if file is not None:
         _take(store, file)

@@ -108,8 +108,8 @@ def ask_for_file() -> None:
     if project is None or project.file is None:
         return
     st.info(
-        f"The project is about {markdown(project.file.wanted)}, which is not here: upload it above. Another file is no "
-        "part of the project.",
+        f"The project is about {markdown(project.file.wanted)}, which is not here: upload it above. "
+        "Any other file is read on its own, and the project goes on waiting.",
         icon=":material/folder_open:",
     )
     st.button("Leave the project", key="project-leave", on_click=lambda: desk.put(project=None))

@@ -201,7 +201,11 @@ def _remark_twice(mapping: Mapping) -> None:
     for column, times in Counter(column for _, column in roles if column).items():
         if times > 1:
             fields = listed([label for label, chosen in roles if chosen == column])
-            st.caption(f":material/info: {markdown(column)} is chosen {times} times: {fields}. Is that meant?")
+            st.caption(f":material/info: {markdown(column)} is chosen {_times(times)}: {fields}. Is that meant?")
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"
 
 
 def _remark_codes(preview: TablePreview, mapping: Mapping) -> None:
@@ -210,7 +214,8 @@ def _remark_codes(preview: TablePreview, mapping: Mapping) -> None:
     values = sorted({str(value) for value in preview.head[mapping.group[0]].dropna()})
     if 0 < len(values) <= 12 and all(_CODE.fullmatch(value) for value in values):
         st.caption(
-            f":material/info: The groups are called {markdown(listed(values))} in the file: names are easier to read."
+            f":material/info: The groups are called {markdown(listed(values))} in the file. Names are easier to read: "
+            "give them below."
         )
 
 
@@ -236,7 +241,7 @@ def _unused(numbers: list[str], mapping: Mapping, known: dict[str, str]) -> Mapp
 
 def _leave(store: UploadStore, upload: Upload) -> None:
     """The way out without reading anything."""
-    label = "Later" if upload.mapping is None else "Leave it as it was"
+    label = "Do this later" if upload.mapping is None else "Leave it as it was"
     if st.button(label, key="wizard-leave", icon=":material/undo:"):
         clear_wizard()
         store.change(upload, draft=None)
@@ -247,8 +252,11 @@ def _accept(store: UploadStore, upload: Upload, mapping: Mapping, preview: Table
     st.session_state.pop(_QUESTION, None)
     try:
         if preview.header_doubt:
-            lacking = [*mapping.missing_fields(tuple(preview.known)), "the first row"]
-            raise DataError(f"Please say what is in {listed(lacking)}: without that there is no audit.")
+            lacking = mapping.missing_fields(tuple(preview.known))
+            choose = f"choose a column for {listed(lacking)}, and " if lacking else ""
+            raise DataError(
+                f"Please {choose}say whether the first row holds column names: without that there is no audit."
+            )
         check_complete(mapping, tuple(preview.known))
         with st.spinner(f"Reading {markdown(upload.name)}"):
             if mapping.is_log:

@@ -199,7 +199,7 @@ def too_many_groups(spec: GroupSpec, count: int, examples: Sequence[str], limits
         fields=("group",),
         mend="If it is a number, cut it: group_quantiles=2; if one value matters: group_against_rest='...'; if it is "
         "an id, choose another column; if it is right, raise the limit: limits=Limits(groups=...).",
-        on_page="If it is a number, cut it at its quantiles; if it is an id, choose another column.",
+        on_page="If it is a number, cut it into equal parts; if it is an id, choose another column.",
     )
 
 

@@ -53,7 +53,7 @@ def exact_tradeoff(
         relaxed (lists that cannot meet delta and got their smallest one).
     """
     if data.relevance is None:
-        raise DataError("A tradeoff of utility needs relevance labels: map a relevance column.", column="relevance")
+        raise DataError("A tradeoff of utility needs relevance labels: choose a relevance column.", column="relevance")
     rows = []
     policies: Policies | None = None
     if deltas is None:

@@ -31,7 +31,7 @@ def group_merits(data: RankingDataset, *, variant: MeritVariant = "mean") -> dic
     if variant not in ("mean", "list-sum"):
         raise ConfigError(f"'variant' must be one of ['mean', 'list-sum'], got {variant!r}.")
     if data.relevance is None:
-        raise DataError("Merits are computed from relevance labels, and this dataset has none; map a relevance column.")
+        raise DataError("Merits are computed from relevance, and this data has none; choose a relevance column.")
     n_groups = len(data.group_names)
     sums = np.bincount(data.groups, weights=data.relevance, minlength=n_groups)
     counts = np.bincount(data.groups, minlength=n_groups)

@@ -63,7 +63,7 @@ class Lists:
     def of(cls, data: RankingDataset, scaler: Scaler, columns: IntArray) -> Lists:
         """Scale the chosen feature columns of a dataset with labels."""
         if data.relevance is None:
-            raise DataError("Learning needs relevance labels; map a relevance column.", column="relevance")
+            raise DataError("Learning needs relevance labels; choose a relevance column.", column="relevance")
         table, rows = feature_table(data)
         return cls(
             table=torch.from_numpy(scaler.transform(table if len(columns) == table.shape[1] else table[:, columns])),

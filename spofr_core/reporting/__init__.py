@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from spofr_core.lazy import lazy_names
 from spofr_core.reporting.items.item_words import FIXED_ORDER, HOW_COUNTED, each_item, item_name, spread_sentence
 from spofr_core.reporting.palette import GroupStyle, group_styles
+from spofr_core.reporting.repair_words import repair_sentence
 from spofr_core.reporting.wording.phrases import (
     counted,
     delta_text,
@@ -23,7 +24,7 @@ from spofr_core.reporting.wording.phrases import (
     violation_text,
     within_a_sentence,
 )
-from spofr_core.reporting.words import caveats, exposure_sentence, limits_of, repair_sentence, verdict, verdict_details
+from spofr_core.reporting.words import caveats, exposure_sentence, limits_of, verdict, verdict_details
 
 if TYPE_CHECKING:
     from spofr_core.reporting import palette

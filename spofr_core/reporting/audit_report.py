@@ -22,6 +22,7 @@ from spofr_core.reporting.chart_frames import (
 )
 from spofr_core.reporting.items.item_words import each_item, item_name
 from spofr_core.reporting.palette import group_styles
+from spofr_core.reporting.repair_words import repair_sentence
 from spofr_core.reporting.report_sections import (
     SECTIONS,
     Code,
@@ -47,7 +48,7 @@ from spofr_core.reporting.wording.phrases import (
     violation_text,
 )
 from spofr_core.reporting.wording.plain_words import plain_summary
-from spofr_core.reporting.words import caveats, limits_of, repair_sentence, verdict, verdict_details
+from spofr_core.reporting.words import caveats, limits_of, verdict, verdict_details
 
 LONGEST_NOTES = 600
 """Letters of the auditor's notes on the first page, which has to fit one sheet."""

@@ -25,7 +25,7 @@ def test_a_slice_is_named_chosen_kept_by_its_address_and_left(page, address, tmp
     file.write_text("\n".join(["qid,doc,sex,score,place,date", *rows]), encoding="utf-8")
     opened(page, f"{address}/data")
     taken_in(page, file)
-    expect(page.get_by_text("By the first rows it may be place for slices and date for the time.")).to_be_visible()
+    expect(page.get_by_text("The first rows suggest place for slices and date for the time.")).to_be_visible()
     page.get_by_role("combobox", name="Slice the queries by").click()
     page.keyboard.type("place")
     expect(page.get_by_role("option")).to_have_count(1)

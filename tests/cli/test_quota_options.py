@@ -84,7 +84,7 @@ def test_a_repair_holds_the_quota_and_verify_counts_every_ranking(tmp_path):
     options = ["--sample", "hiring", "--delta", "5%"]
     said = spofr("repair", *options, *QUOTA, "--out", table, "--certificates", proofs)
     assert "Every ranking that can be drawn is within the quota. It costs" in said
-    assert "of the utility more than delta alone." in said
+    assert "of the utility beyond what delta costs." in said
     for written in (table, proofs):
         assert "every ranking keeps the quota" in spofr("verify", written, *options, *QUOTA)
     alone = tmp_path / "alone.parquet"

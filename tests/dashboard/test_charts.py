@@ -59,8 +59,9 @@ def test_small_groups_come_last_pale_and_with_their_size():
     scores = [list(range(len(groups), 0, -1)) for groups in lists]
     data = dataset(scores, lists, names=("few", "a", "b"))
     figure = exposure_by_group(audit(data, Fairness(delta=0.1, unit="share")).summary).checked()
-    said = [note.text for note in figure.layout.annotations[1:]]
+    *said, arrow = [note.text for note in figure.layout.annotations[1:]]
     assert ["few" in text for text in said] == [False, False, True]
+    assert arrow == "→", "the bar goes on beyond the plot"
     assert "only 1 item in 1 list" in said[2]
     pale = list(figure.data[0].marker.opacity)
     assert pale[0] == pale[1] > pale[2]

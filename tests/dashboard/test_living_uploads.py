@@ -71,6 +71,7 @@ def test_a_refresh_and_a_second_tab_open_the_same_file():
     seen = again.session_state["choices"]
     assert (seen.data, seen.delta, seen.query) == (link, 0.03, "q1")
     assert toasts(again) == []
+    assert shown("data", state=token(app), data=link).radio(key="data-sample").value is None, "it is no sample"
 
 
 def test_a_refresh_in_the_middle_of_reading_loses_nothing():
@@ -237,7 +238,7 @@ def test_a_file_without_column_names_is_asked_about_and_every_row_read():
     assert "The first row of experts.csv looks like" in plain(app.warning[0].value)
     press(app)
     assert [plain(error.value) for error in app.error] == [
-        "Please say what is in the first row: without that there is no audit."
+        "Please say whether the first row holds column names: without that there is no audit."
     ]
     header = next(group for group in app.button_group if group.key == "map-header")
     header.set_value(False)
@@ -306,7 +307,7 @@ def test_features_are_left_out_by_the_owner_and_by_themselves_with_a_note():
 
 def test_one_column_chosen_twice_is_remarked():
     app = choose(uploaded("mine.csv", GOOD), Relevance="model_score")
-    assert any("model_score is chosen 2 times: Ranked by and Relevance" in plain(text.value) for text in app.caption)
+    assert any("model_score is chosen twice: Ranked by and Relevance" in plain(text.value) for text in app.caption)
 
 
 def test_a_setting_that_makes_no_sense_is_one_sentence_on_the_page(monkeypatch):
@@ -454,7 +455,7 @@ GOOD_PROJECT = {
         ({"delta": float("nan")}, "cannot be used"),
         ({"path": "/home/x"}, "no setting 'path'"),
         ({"fingerprint": "../x"}, "cannot be used"),
-        ({"format": "other"}, "no project file"),
+        ({"format": "other"}, "not a project file"),
     ],
 )
 def test_a_project_that_cannot_be_used_is_one_sentence(change, said):

@@ -201,7 +201,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_half_written(store, config, mon
         real(path, content)
 
     monkeypatch.setattr(claim_module, "write_whole", full)
-    with pytest.raises(DiskFull, match=r"The disk that holds .* is full: finished runs are safe"):
+    with pytest.raises(DiskFull, match=r"The disk that holds .* is full: finished runs are safe") as told:
         claim.finish(output())
     assert not store.model_folder(config.run).exists()
     assert not list(store.folder(config.run).glob(".*"))
@@ -210,6 +210,8 @@ def test_a_full_disk_is_one_sentence_and_nothing_half_written(store, config, mon
     assert claim is not None, "the lock was let go"
     claim.finish(output())
     assert store.get(config.run).status == "done"
+    assert "command" not in told.value.plain
+    assert "/" not in told.value.plain, "no path on a page"
 
 
 def test_results_have_the_columns_that_were_promised(store):

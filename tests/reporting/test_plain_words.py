@@ -24,7 +24,7 @@ def test_two_groups_and_a_repair():
         LOOKED,
         "Who is seen more: for every 100 times that an entry of men is seen, one of women is seen about 72 times.",
         "List by list: 174 of the 500 lists that could break the limit of 10 % do. "
-        "It says how far a group may be from being seen as much as the list's average.",
+        "The limit says how far a group may be from being seen as much as the list's average.",
         "What can be done: the same entries can be put into orders, drawn by lot, with which every list keeps the "
         "limit.",
         CANNOT,
@@ -55,13 +55,13 @@ def test_two_groups_and_a_repair():
             {"queries": queries(fair=500), "delta": 0.05, "unit": "absolute"},
             2,
             "List by list: all 500 lists that could break the limit of 0.05 keep it. "
-            "It says how far a group may be from being seen as much as the list's average.",
+            "The limit says how far a group may be from being seen as much as the list's average.",
         ),
         (
             {"queries": queries(judged=1, fair=0), "notion": "gap"},
             2,
             "List by list: the one list that could break the limit of 10 % does. "
-            "It says how much more one group may be seen than the other.",
+            "The limit says how much more one group may be seen than the other.",
         ),
         (
             {"queries": queries(applicable=0)},

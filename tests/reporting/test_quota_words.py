@@ -75,10 +75,10 @@ def priced(share: float | None, mean: float = 0.0) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("price", "said"),
     [
-        (priced(0.00024), "It costs 0.02 % of the utility more than delta alone."),
-        (priced(3e-6), "It costs less than 0.01 % of the utility more than delta alone."),
+        (priced(0.00024), "It costs 0.02 % of the utility beyond what delta costs."),
+        (priced(3e-6), "It costs less than 0.01 % of the utility beyond what delta costs."),
         (priced(0.0), "It costs nothing beyond delta."),
-        (priced(None, 0.25), "It costs 0.25 of utility more than delta alone."),
+        (priced(None, 0.25), "It costs 0.25 of utility beyond what delta costs."),
     ],
 )
 def test_a_repair_names_the_price(price, said):
@@ -93,7 +93,7 @@ def test_a_quota_alone_is_reason_enough_to_change_something():
     before, after = summary(queries=held, quota=counted(112)), summary(queries=held, quota=counted(0))
     assert repair_sentence(before, after, 0, quota=priced(0.01)) == (
         "Every judged query holds delta = 10 % as it is. Every ranking that can be drawn is within the quota. It costs "
-        "1.00 % of the utility more than delta alone."
+        "1.00 % of the utility beyond what delta costs."
     )
     assert "What can be done: nothing has to change." not in plain_summary(before, after)
     kept = summary(queries=held, quota=counted(0))
@@ -124,7 +124,7 @@ def test_the_report_has_question_answer_price_and_definition():
     for words in (
         "In every ranking that may be shown: at most 1 from its share in every prefix of the top 10.",
         "In 34 of 100 queries some ranking that may be shown has a group more than 1 away",
-        "Every ranking that can be drawn is within the quota. It costs 0.02 % of the utility more than delta alone.",
+        "Every ranking that can be drawn is within the quota. It costs 0.02 % of the utility beyond what delta costs.",
         "rounded down or up",
     ):
         assert words in page

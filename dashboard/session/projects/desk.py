@@ -14,10 +14,10 @@ from typing import Any
 from pydantic import Field
 
 from dashboard.session.projects.project import Project
-from dashboard.session.visitor import visitor
+from dashboard.session.visitor import VisitorFolder, visitor
 from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError
-from spofr_core.experiments import home, private_runs, upload_days
+from spofr_core.experiments import home, upload_days
 from spofr_core.files import explain_full_disk, read_json, write_json
 
 _DAY = 24 * 3600
@@ -49,20 +49,13 @@ class Papers(StrictModel):
         return not (self.auditor or any(self.notes.values()) or self.project)
 
 
-class Desk:
-    """The desk of one visitor.
+class Desk(VisitorFolder):
+    """The desk of one visitor."""
 
-    Parameters
-    ----------
-    root : path
-        See `spofr_core.experiments.home`.
-    visitor : str
-        See `dashboard.session.visitor`.
-    """
-
-    def __init__(self, root: Path, visitor: str) -> None:
-        self.root = root
-        self.path = private_runs(root, visitor) / "desk.json"
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.own / "desk.json"
 
     def papers(self) -> Papers:
         """What lies on it; nothing if the file is damaged."""

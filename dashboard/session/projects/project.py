@@ -143,7 +143,7 @@ def read_project(content: bytes) -> Project:
     except ValueError as error:
         raise DataError("The project file is damaged: it is no JSON any more. Save the project again.") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise DataError("This is no project file: save one at the foot of this page.")
+        raise DataError("This is not a project file: one is saved at the foot of this page.")
     if found.get("version") != 1:
         raise DataError(f"The project file has version {found.get('version')!r}; this dashboard reads version 1.")
     try:

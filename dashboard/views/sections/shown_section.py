@@ -98,7 +98,7 @@ def _queries(result: ShownAudit) -> None:
         "A mark for each query that was shown twice or more: its largest realised violation against its impressions.",
         table=lambda: judged,
         note="A violation is the mean over all impressions of the query, of the group that is off most. Chance wears "
-        f"off as a query is shown again: what stays above delta on the right is no chance.{cut}",
+        f"off as a query is shown again: what stays above delta on the right is not chance.{cut}",
         name="shown-queries",
     )
 

@@ -33,7 +33,7 @@ def about_queries(preview: TablePreview, mapping: Mapping, known: dict[str, str]
         if slices or times:
             seen = [f"{markdown(listed(slices), 300)} for slices"] if slices else []
             seen += [f"{markdown(listed(times), 300)} for the time"] if times else []
-            st.caption(f"By the first rows it may be {' and '.join(seen)}.")
+            st.caption(f"The first rows suggest {' and '.join(seen)}.")
     return mapping.model_copy(update={"slices": chosen, "time": time})
 
 

@@ -12,17 +12,17 @@ from spofr_core.data import TablePreview
 
 WAYS: dict[GroupWay, str] = {
     "column": "A column",
-    "quantiles": "Quantiles of a number",
-    "crossing": "Columns crossed",
+    "quantiles": "A number, cut into equal parts",
+    "crossing": "Several columns, crossed",
     "each_item": "None: each item on its own",
 }
 MISSING = {
     "error": "Refuse the file and say where",
     "own_group": "Make them a group of their own",
-    "exclude": "Leave them out, counted",
+    "exclude": "Leave them out and say how many",
 }
 NONE = "(none)"
-ENCODINGS = {"": "Find out", "latin-1": "Latin-1", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
+ENCODINGS = {"": "Automatic", "latin-1": "Latin-1", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
 
 
 def column_box(

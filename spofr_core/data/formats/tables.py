@@ -218,7 +218,7 @@ def not_a_number(table: Table, name: str, row: int, text: pd.Series) -> DataErro
             row=line,
             fields=("decimal",),
             mend="If the comma is a decimal comma, say so: decimal=','.",
-            on_page="If the comma is a decimal comma, choose it as the decimal sign.",
+            on_page="If the comma is a decimal comma, write the numbers with a point.",
         )
     return DataError(f"{message} Correct the value, or choose another column than {name!r}.", column=name, row=line)
 

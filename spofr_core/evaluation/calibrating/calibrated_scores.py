@@ -117,7 +117,7 @@ def _scores(data: RankingDataset) -> FloatArray:
 def _labels(data: RankingDataset) -> FloatArray:
     if data.relevance is None:
         raise DataError(
-            "Calibrating the scores needs relevance labels: map a relevance column, or repair without it.",
+            "Calibrating the scores needs relevance labels: choose a relevance column, or repair without it.",
             column="relevance",
         )
     return np.asarray(data.relevance)

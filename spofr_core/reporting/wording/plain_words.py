@@ -71,14 +71,14 @@ def _lists(summary: Mapping[str, Any]) -> str:
         kept = f"{broken:,} of the {queries['judged']:,} lists that could break {limit} do"
     else:
         kept = f"all {queries['judged']:,} lists that could break {limit} keep it"
-    said = _LIMITS.get(summary["notion"], "It bounds how far a group may be from what it is due.")
+    said = _LIMITS.get(summary["notion"], "The limit says how far a group may be from what it is due.")
     return f"{kept}. {said.replace('a group', 'an entry') if each_item(summary) else said}"
 
 
 _LIMITS = {
-    "exposure": "It says how far a group may be from being seen as much as the list's average.",
-    "gap": "It says how much more one group may be seen than the other.",
-    "merit": "It says how far a group may be from being seen as much as its results in the past call for.",
+    "exposure": "The limit says how far a group may be from being seen as much as the list's average.",
+    "gap": "The limit says how much more one group may be seen than the other.",
+    "merit": "The limit says how far a group may be from being seen as much as its results in the past call for.",
 }
 
 
