@@ -106,7 +106,7 @@ def test_python_prints_what_the_comments_say(document, folder):
 
 
 def test_python_of_the_documents_is_there_to_be_run():
-    assert len(prints_of("".join(blocks("docs/concepts.md", "python")))) == 7
+    assert len(prints_of("".join(blocks("docs/concepts.md", "python")))) == 9
 
 
 def test_a_comment_that_is_wrong_is_found():

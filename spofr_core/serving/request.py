@@ -16,7 +16,7 @@ class RankItem(BaseModel):
     model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
 
     id: Name
-    group: Name
+    group: Annotated[Name | None, Field(description="Required, unless the service takes each item on its own.")] = None
     score: Annotated[float, Field(strict=True, ge=-1e300, le=1e300)]
 
 

@@ -126,14 +126,15 @@ class Reranker:
         self._lock = Lock()
 
     def rank(
-        self, scores: npt.ArrayLike, groups: Sequence[Any], query: Any = None, items: Sequence[Any] | None = None
+        self, scores: npt.ArrayLike, groups: Sequence[Any] | None, query: Any = None, items: Sequence[Any] | None = None
     ) -> Ranked:
         """The ranking to show now.
 
         Parameters
         ----------
         scores : (n,) float
-        groups : (n,) labels
+        groups : (n,) labels, or None
+            None: each item is on its own, a group of one.
         query : optional
             Id; compared as text. Without it the ranking is a plain draw, and nothing is counted.
         items : (n,) ids, optional
@@ -144,18 +145,20 @@ class Reranker:
     def rank_and_record(
         self,
         scores: npt.ArrayLike,
-        groups: Sequence[Any],
+        groups: Sequence[Any] | None,
         query: Any,
         items: Sequence[Any] | None,
         record: Callable[[Ranked], str] | None,
     ) -> Ranked:
         """As `rank`; what `record` makes of the impression is kept by the counters in the moment they count it."""
-        values, labels = _checked(scores, groups)
+        if groups is None:
+            self.fairness.check_items()
+        values, labels = _checked(scores, _alone(scores) if groups is None else groups)
         order: list[int] | None = None
         if items is not None:
             names = _checked_items(items, len(values))
             order = sorted(range(len(names)), key=names.__getitem__)
-            values, labels = values[order], [labels[i] for i in order]
+            values, labels = values[order], labels if groups is None else [labels[i] for i in order]
             names.sort()
         with self._lock:
             lottery = self._lottery(values, labels, "\0".join(names).encode() if items is not None else b"")
@@ -273,6 +276,11 @@ def _checked(scores: npt.ArrayLike, groups: Sequence[Any]) -> tuple[FloatArray, 
         codes, names = group_codes(np.asarray(groups))
         labels = [names[code] for code in codes]
     return values, labels
+
+
+def _alone(scores: npt.ArrayLike) -> list[str]:
+    """A label for each place of a list; as texts they are in the order of the places, whatever the items are."""
+    return [f"item {place:06}" for place in range(1, len(np.atleast_1d(np.asarray(scores))) + 1)]
 
 
 def _checked_items(items: Sequence[Any], n: int) -> list[str]:

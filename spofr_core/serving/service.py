@@ -59,6 +59,7 @@ class Service:
         # The first list ever solved loads what was compiled; no reader should wait for that.
         for groups in (["a", "b"], ["a", "b", "c"]):
             Reranker(Fairness(delta=0.0)).rank(np.arange(float(len(groups))), groups)
+        Reranker(Fairness(delta=0.0)).rank(np.arange(12.0), None)
 
     def answer(self, body: bytes) -> dict[str, Any]:
         """The ranking to show now.
@@ -72,8 +73,7 @@ class Service:
             asked = RankRequest.model_validate_json(body)
         except ValidationError as error:
             raise Refused(422, complaints(error)) from error
-        items, groups = [item.id for item in asked.items], [item.group for item in asked.items]
-        self._check_size(len(items), len(set(groups)))
+        items, groups = [item.id for item in asked.items], self._groups(asked)
         scores = [item.score for item in asked.items]
         start = time.perf_counter()
         ranked = self._rank(asked, items, groups, scores)
@@ -95,12 +95,25 @@ class Service:
             "anew": ranked.anew,
         }
 
-    def _rank(self, asked: RankRequest, items: list[str], groups: list[str], scores: list[float]) -> Ranked:
+    def _groups(self, asked: RankRequest) -> list[str] | None:
+        """The group of each item; None where the service takes each item on its own, whatever group it has."""
+        if self.settings.each_item:
+            self._check_size(alone=len(asked.items))
+            return None
+        groups = [item.group for item in asked.items if item.group is not None]
+        if len(groups) < len(asked.items):
+            place = next(k for k, item in enumerate(asked.items) if item.group is None)
+            field = f"items.{place}.group"
+            raise Refused(422, [{"field": field, "message": f"'{field}': it is missing; add it."}])
+        self._check_size(items=len(groups), groups=len(set(groups)))
+        return groups
+
+    def _rank(self, asked: RankRequest, items: list[str], groups: list[str] | None, scores: list[float]) -> Ranked:
         def record(ranked: Ranked) -> str:
             key = (ranked.policy, ranked.index)
             shown = self._shown.get(key) if ranked.policy else None
             if shown is None:
-                shown = shown_text(ranked, items, groups, scores)
+                shown = shown_text(ranked, items, items if groups is None else groups, scores)
                 if ranked.policy:
                     self._shown.put(key, shown)
             return record_of(asked.query, ranked, shown)
@@ -135,11 +148,12 @@ class Service:
                 _LOGGER.exception("An impression sorted by score could not be logged.")
         return ranked
 
-    def _check_size(self, items: int, groups: int) -> None:
-        limits = (("items", items, self.settings.most_items), ("groups", groups, self.settings.most_groups))
-        for what, count, most in limits:
+    def _check_size(self, **sizes: int) -> None:
+        for what, count in sizes.items():
+            most = getattr(self.settings, f"most_{what}")
             if count > most:
-                message = f"The list has {count} {what}; this service takes at most {most} (--most-{what})."
+                counted = "items, each on its own" if what == "alone" else what
+                message = f"The list has {count} {counted}; this service takes at most {most} (--most-{what})."
                 raise Refused(422, [{"field": "items", "message": message}])
 
     def _reranker(self, delta: float | None) -> Reranker:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError
@@ -35,6 +35,10 @@ class ServiceSettings(StrictModel):
         What a request has to bring in its header.
     most_items, most_groups, most_bytes : int
         Of one request.
+    each_item : bool
+        Each item is on its own: delta bounds the exposure of every single item, and groups are not asked for.
+    most_alone : int
+        Items of one request where each is on its own: the time to solve a list grows with its cube.
     flush_seconds : float
         How often the log is written.
     """
@@ -47,6 +51,8 @@ class ServiceSettings(StrictModel):
     token: str | None = Field(default=None, repr=False)
     most_items: int = Field(default=1000, ge=1)
     most_groups: int = Field(default=20, ge=1)
+    each_item: bool = False
+    most_alone: int = Field(default=100, ge=1)
     most_bytes: int = Field(default=1_000_000, ge=100)
     flush_seconds: float = Field(default=5.0, gt=0)
 
@@ -54,6 +60,12 @@ class ServiceSettings(StrictModel):
     @classmethod
     def _fairness_from_dict(cls, given: Any) -> Any:
         return Fairness.from_dict(given) if isinstance(given, dict) else given
+
+    @model_validator(mode="after")
+    def _fairness_for_items(self) -> Self:
+        if self.each_item:
+            self.fairness.check_items()
+        return self
 
     @field_validator("token")
     @classmethod

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 
 from spofr_core.errors import ConfigError, DataError, InfeasibleFairness
-from spofr_core.fairness import Fairness
+from spofr_core.fairness import Fairness, PositionBias, Quota
 from spofr_core.policy import fair_policy, schedule_bound, shown_violations
 from spofr_core.serving import MemoryCounters, Reranker
 from tests.policy.lists import Case, cases
 
+SHARE = Fairness(delta=0.1, unit="share")
 SCORES, GROUPS = [0.9, 0.8, 0.7, 0.2, 0.1], list("aaabb")
 
 
@@ -195,3 +196,20 @@ def test_memory_forgets_the_query_that_was_not_asked_for_the_longest():
         last = reranker.rank(SCORES, GROUPS, query=query)
     assert last.impressions == 1  # "two" was forgotten when "three" came
     assert reranker.rank(SCORES, GROUPS, query="one").impressions == 4
+
+
+def test_without_groups_each_item_is_on_its_own():
+    reranker, asked = Reranker(SHARE), [0.9, 0.8, 0.4, 0.1]
+    policy = fair_policy(asked, range(4), SHARE)
+    shown = [reranker.rank(asked, None, query="q", items=list("dbca")) for _ in range(200)]
+    mean = np.mean([PositionBias().vector(4)[np.argsort(each.ranking)] for each in shown], axis=0)
+    assert mean == pytest.approx(policy.exposure, abs=shown[-1].bound * 1.001)
+    # What an item is called, and where in the request it stands, makes no difference to its lottery.
+    turned = Reranker(SHARE).rank(asked[::-1], None, query="q", items=list("acbd"))
+    assert turned.policy == shown[0].policy
+    assert [asked[::-1][i] for i in turned.ranking] == [asked[i] for i in shown[0].ranking]
+
+
+def test_a_quota_does_not_go_with_each_item_on_its_own():
+    with pytest.raises(ConfigError, match="A quota counts the items of groups"):
+        Reranker(Fairness(delta=0.1, every_ranking=Quota(slack=1))).rank([1.0, 0.0], None)

@@ -166,3 +166,26 @@ def test_the_page_of_the_service_loads_nothing_from_elsewhere(tmp_path):
     assert "POST /rank" in page
     assert "delta is 10 %" in page
     assert not any(mark in page for mark in ("<script", "<link", "src=", "https:"))
+
+
+def test_each_item_on_its_own_needs_no_groups(tmp_path):
+    found = service(tmp_path, each_item=True, most_alone=5, log=tmp_path / "log")
+    bare = [{"id": item["id"], "score": item["score"]} for item in LIST["items"]]
+    answer = asked(found, items=bare)
+    assert answer["how"] == "fair"
+    assert sorted(answer["ranking"]) == list("vwxyz")
+    policy = fair_policy([0.9, 0.8, 0.7, 0.2, 0.1], range(5), Fairness(delta=0.03))
+    assert answer["probability"] in [pytest.approx(p) for p in policy.probabilities]
+    assert asked(found)["policy"] == answer["policy"]  # a group that comes along changes nothing
+    longer = [*bare, {"id": "u", "score": 0.0}]
+    assert (
+        "6 items, each on its own; this service takes at most 5 (--most-alone)"
+        in refused(found, {"query": "q", "items": longer})["items"]
+    )
+    with pytest.raises(ConfigError, match="A gap is between two groups"):
+        service(tmp_path, each_item=True, fairness=Fairness(delta=0.1, notion="gap"))
+
+
+def test_a_group_that_was_forgotten_is_asked_for(tmp_path):
+    bare = [*LIST["items"][:2], {"id": "x", "score": 0.5}]
+    assert refused(service(tmp_path), {"items": bare}) == {"items.2.group": "'items.2.group': it is missing; add it."}

@@ -41,6 +41,10 @@ def serve_command(
     ] = None,
     most_items: Annotated[int, typer.Option(min=1, help="Items of one list.")] = 1000,
     most_groups: Annotated[int, typer.Option(min=1, help="Groups of one list.")] = 20,
+    each_item: Annotated[
+        bool, typer.Option("--each-item", help="Each item on its own: groups are not asked for.")
+    ] = False,
+    most_alone: Annotated[int, typer.Option(min=1, help="With --each-item: items of one list.")] = 100,
     i_know: KnowsOption = False,
 ) -> None:
     """Answer rankings over HTTP: POST /rank, GET /health, /metrics, /docs."""
@@ -56,6 +60,8 @@ def serve_command(
         token=token,
         most_items=most_items,
         most_groups=most_groups,
+        each_item=each_item,
+        most_alone=most_alone,
     )
     typer.echo(f"Rankings are answered on http://{address}:{port}/rank (see /docs); Ctrl+C ends it.", err=True)
     with tempfile.TemporaryDirectory(prefix="spofr-metrics-") as folder:

@@ -95,7 +95,7 @@ class _Reader:
         self.asked = next(self._waiting, None)
         if self.asked is not None:
             self._since = time.perf_counter()
-            self._send()
+            self._send(self.asked[1])
 
     def listen(self) -> None:
         """Take in what has come; a whole answer is handed on."""
@@ -106,7 +106,7 @@ class _Reader:
         except OSError:
             piece = b""
         if not piece:
-            self._again()
+            self._again(self.asked[1])
             return
         self._heard += piece
         head, sep, body = self._heard.partition(b"\r\n\r\n")
@@ -125,20 +125,19 @@ class _Reader:
             self._socket.close()
         self._socket, self._heard = None, b""
 
-    def _again(self) -> None:
+    def _again(self, request: bytes) -> None:
         self._found.cut_off += 1
         self.hang_up()
-        self._send()
+        self._send(request)
 
-    def _send(self) -> None:
-        assert self.asked is not None
+    def _send(self, request: bytes) -> None:
         while True:
             try:
                 if self._socket is None:
                     self._socket = socket.create_connection(("127.0.0.1", self._port), timeout=60)
                     self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     self._chooser.register(self._socket, selectors.EVENT_READ, self)
-                self._socket.sendall(self.asked[1])
+                self._socket.sendall(request)
             except OSError:
                 self.hang_up()
                 if time.perf_counter() - self._since > 60:
