@@ -7,12 +7,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
+
+LEAST_SCALE, MOST_SCALE = 1e-30, 1e30
+"""What the largest value of a vector, or a merit, may be, unless it is 0: products of them must stay numbers."""
+
+
+def is_usable_scale(value: float) -> bool:
+    """Whether it is 0, or a size that can be computed with."""
+    return value == 0 or LEAST_SCALE <= value <= MOST_SCALE
 
 
 class _PositionVector(StrictModel):
@@ -43,6 +51,11 @@ class _PositionVector(StrictModel):
             for position, value in enumerate(values, start=1):
                 if value < 0:
                     raise ValueError(f"values at position {position} is {value:g}; give numbers >= 0.")
+            if not is_usable_scale(max(values)):
+                raise ValueError(
+                    f"the largest of the values is {max(values):g}; it must be 0, or lie from {LEAST_SCALE:g} to "
+                    f"{MOST_SCALE:g}: multiply all of them by a constant."
+                )
         return values
 
     @classmethod
@@ -96,11 +109,21 @@ class PositionBias(_PositionVector):
     cutoff : int, optional
         Positions beyond it are not shown and get no exposure.
     values : sequence of float, optional
-        Explicit exposures from the top down, instead of the formula.
+        Explicit exposures from the top down, instead of the formula; the largest is 0, or from 1e-30 to 1e30.
     """
 
     power: float = Field(default=1.0, gt=0)
     shift: float = Field(default=1.0, ge=0)
+
+    @model_validator(mode="after")
+    def _seen_at_the_top(self) -> Self:
+        top = 0.0 if self.values is not None else (self.shift + 1.0) ** -self.power
+        if self.values is None and not top >= LEAST_SCALE:
+            raise ValueError(
+                f"with power {self.power:g} and shift {self.shift:g} even the first position has an exposure of "
+                f"{top:g} only; give a smaller power or shift."
+            )
+        return self
 
     def _formula(self, positions: FloatArray) -> FloatArray:
         return (self.shift + positions) ** -self.power
@@ -118,7 +141,7 @@ class Discount(_PositionVector):
     cutoff : int, optional
         `Discount(cutoff=10)` is DCG@10.
     values : sequence of float, optional
-        Explicit worths from the top down, instead of the formula.
+        Explicit worths from the top down, instead of the formula; the largest is 0, or from 1e-30 to 1e30.
     """
 
     def _formula(self, positions: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError
 from spofr_core.fairness.composition import Composition
 from spofr_core.fairness.delta_text import Unit, format_delta, share_settings
-from spofr_core.fairness.exposure import FloatArray, PositionBias
+from spofr_core.fairness.exposure import LEAST_SCALE, MOST_SCALE, FloatArray, PositionBias, is_usable_scale
 from spofr_core.fairness.notions import NOTIONS, Notion
 from spofr_core.fairness.quota import Quota
 from spofr_core.fairness.terms import Terms
@@ -113,6 +113,11 @@ class Fairness(StrictModel):
         for name, merit in (self.merits or {}).items():
             if merit < 0:
                 raise ValueError(f"the merit of group {name!r} is {merit:g}; give a number >= 0.")
+            if not is_usable_scale(merit):
+                raise ValueError(
+                    f"the merit of group {name!r} is {merit:g}; give 0, or a number from {LEAST_SCALE:g} to "
+                    f"{MOST_SCALE:g}: only the proportions of merits matter."
+                )
         return self
 
     @staticmethod

@@ -44,12 +44,14 @@ class Terms:
         """
         asked = self.constrained & (self.scale > 0)
         scale = np.where(asked, self.scale, 1.0)
-        lower = np.where(asked, (self.target - self.delta) / scale, -np.inf)
-        upper = np.where(asked, (self.target + self.delta) / scale, np.inf)
+        with np.errstate(over="ignore"):  # a delta that large forbids nothing
+            lower = np.where(asked, (self.target - self.delta) / scale, -np.inf)
+            upper = np.where(asked, (self.target + self.delta) / scale, np.inf)
         return lower, upper
 
     def total_bounds(self) -> tuple[FloatArray, FloatArray]:
         """The same interval on the group's total exposure E_g = n_g e_g."""
         lower, upper = self.bounds()
         sizes = np.maximum(self.composition.sizes, 1)
-        return lower * sizes, upper * sizes
+        with np.errstate(over="ignore"):
+            return lower * sizes, upper * sizes

@@ -35,6 +35,7 @@ from spofr_core.fairness import (
 )
 from spofr_core.policy.quotas import OnInfeasible as OnInfeasible
 from spofr_core.policy.quotas import feasible_delta, permitted_windows
+from spofr_core.policy.solvers.score_sizes import checked_scores, require_scale
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -238,7 +239,10 @@ class Programme:
     constraints: tuple[LinearConstraint, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", checked_scores(self.scores, self.lists.offsets, self.lists.query_name))
+        lists = self.lists
+        scores = checked_scores(self.scores, lists.offsets, lists.query_name)
+        require_scale(scores, lists.offsets, lists.v, lists.w, lists.query_name)
+        object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "constraints", tuple(self.constraints))
         object.__setattr__(self, "seed", checked_seed(self.seed))
         if self.constraints and len(self.lists) != 1:
@@ -364,38 +368,3 @@ def checked_offsets(offsets: npt.ArrayLike, n_items: int) -> IntArray:
     if places[-1] != n_items:
         raise DataError(f"'offsets' ends at {places[-1]}, but there are {n_items} items.")
     return places
-
-
-MAX_SCORE = 1e300
-"""Larger scores overflow in the sums that make a utility."""
-
-
-def checked_scores(
-    scores: npt.ArrayLike, offsets: IntArray, name_of: Callable[[int], Any] = lambda query: query
-) -> FloatArray:
-    """Finite scores, one per item, as a contiguous writeable vector of doubles."""
-    given = np.asarray(scores)
-    try:
-        if given.dtype.kind == "c":
-            raise TypeError("complex numbers have no order")
-        values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"'scores' holds something that is not a number ({error}).", column="scores") from error
-    n_items = int(offsets[-1])
-    if values.ndim != 1 or len(values) != n_items:
-        raise DataError(
-            f"'scores' has shape {values.shape}, but there are {n_items} items; give one score per item.",
-            column="scores",
-        )
-    usable = np.abs(values) <= MAX_SCORE
-    if not usable.all():
-        row = int(np.argmin(usable))
-        q = int(np.searchsorted(offsets, row, side="right")) - 1
-        limit = f"scores beyond {MAX_SCORE:g} overflow: divide them all by a constant"
-        raise DataError(
-            f"The score of query {name_of(q)!r}, item {row - int(offsets[q])} is {values[row]}; "
-            f"{limit if np.isfinite(values[row]) else 'only finite numbers can be ranked'}.",
-            column="scores",
-            row=row + 1,
-        )
-    return np.require(values, np.float64, ["C", "W"])

@@ -21,7 +21,7 @@ OnInfeasible = Literal["raise", "relax"]
 _SURE = 1e-10
 """Tolerance of the linear programme that looks for the smallest delta."""
 _NOTHING = 1e-12
-"""A delta that lacks no more than this is taken as it is."""
+"""A delta that lacks no more than this, in units of the exposures, is taken as it is."""
 _HAIR = 1e-11
 """What is added to that delta, so that a policy within it can be found to the last digits."""
 
@@ -66,19 +66,27 @@ def lack_within(
     of each group are two laminar families, so whatever satisfies the linear conditions is a mixture of rankings.
     """
     found = np.zeros(len(terms.composition))
+    units = _units(terms, v)
     known: dict[bytes, float] = {}
     asked_for = np.flatnonzero(terms.constrained.any(axis=1))
     for q in (asked_for if queries is None else np.intersect1d(asked_for, queries)).tolist():
         part = windows.part(q)
         groups = np.flatnonzero(terms.composition.sizes[q])
         sizes = terms.composition.sizes[q, groups]
-        numbers = np.array([terms.scale[q, groups], terms.target[q, groups], delta[q, groups]])
+        # The tolerances of a linear programme are absolute, exposures may be of any size.
+        numbers = np.array([terms.scale[q, groups], terms.target[q, groups], delta[q, groups]]) / units[q]
         asked = np.isfinite(numbers).all(axis=0) & terms.constrained[q, groups]
         key = b"".join(a.tobytes() for a in (sizes, numbers, asked, part.earliest, part.latest))
         if key not in known:
             known[key] = _least_raise(sizes, numbers, asked, part, v[: int(sizes.sum())])
-        found[q] = known[key]
+        found[q] = known[key] * units[q]
     return found
+
+
+def _units(terms: Terms, v: FloatArray) -> FloatArray:
+    """(Q,): the largest that the notion makes of an exposure in each list; 1 where that is nothing."""
+    largest = np.where(terms.constrained, terms.scale, 0.0).max(axis=1, initial=0.0) * v.max(initial=0.0)
+    return np.where(largest > 0, largest, 1.0)
 
 
 def feasible_delta(
@@ -103,10 +111,11 @@ def feasible_delta(
     v = fairness.position_bias.vector(int(terms.composition.lengths.max(initial=0)))
     unsure = np.flatnonzero(~surely_feasible(fairness, terms, windows))
     lacking = lack_within(terms, windows, v, np.asarray(terms.delta), unsure)
-    impossible = np.flatnonzero(lacking > _NOTHING)
+    units = _units(terms, v)
+    impossible = np.flatnonzero(lacking > _NOTHING * units)
     if not len(impossible):
         return {}
-    smallest = lack_within(terms, windows, v, np.zeros(terms.scale.shape), impossible) + _HAIR
+    smallest = lack_within(terms, windows, v, np.zeros(terms.scale.shape), impossible) + _HAIR * units
     if on_infeasible == "raise":
         q = int(impossible[0])
         least = format_delta(smallest[q], fairness.unit)
@@ -135,7 +144,7 @@ def _smallest_slack(fairness: Fairness, quota: Quota, terms: Terms, q: int, v: F
 
     def enough(slack: int) -> bool:
         windows = quota.with_slack(slack).windows(composition)
-        return bool(lack_within(part, windows, v, np.asarray(part.delta))[0] <= _NOTHING)
+        return bool(lack_within(part, windows, v, np.asarray(part.delta))[0] <= _NOTHING * _units(part, v)[0])
 
     low, high = quota.slack, int(composition.lengths[0])
     if not enough(high):

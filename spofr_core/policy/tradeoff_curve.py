@@ -11,7 +11,8 @@ import numpy.typing as npt
 from spofr_core.data.rows import list_sums
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.policy.programme import FloatArray, OnInfeasible, checked_scores, prepare
+from spofr_core.policy.programme import FloatArray, OnInfeasible, prepare
+from spofr_core.policy.solvers.score_sizes import checked_scores, require_scale
 from spofr_core.policy.solvers.weights import WeightSolver
 
 
@@ -66,6 +67,7 @@ def utility_curve(
         on_infeasible=on_infeasible,
     )
     values = checked_scores(scores, lists.offsets, lists.query_name)
+    require_scale(values, lists.offsets, lists.v, lists.w, lists.query_name)
     utility = np.empty((len(wanted), len(lists)))
     relaxed = np.zeros((len(wanted), len(lists)), dtype=np.bool_)
     solver = WeightSolver(lists)

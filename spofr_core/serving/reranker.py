@@ -15,7 +15,8 @@ from spofr_core.config import checked_seed
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Schedule, plain_draw, shares_of
-from spofr_core.policy.programme import checked_scores, group_codes
+from spofr_core.policy.programme import group_codes
+from spofr_core.policy.solvers.score_sizes import checked_scores
 from spofr_core.serving.counters import Counters, MemoryCounters, Record, Served
 from spofr_core.serving.lottery import (
     FloatArray,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from spofr_core.fairness import Composition, Fairness, feasible, largest_delta, smallest_delta
+from spofr_core.fairness.exposure import is_usable_scale
 
 
 def smallest_delta_by_programme(sizes: np.ndarray, merits: np.ndarray, v: np.ndarray) -> float:
@@ -48,9 +49,8 @@ def lists(draw):
         draw(st.lists(st.floats(0, 5).map(lambda x: round(x, 2)), min_size=len(sizes), max_size=len(sizes)))
     )
     n = int(sizes.sum())
-    # Below this a float keeps a few bits only, and half of an exposure may be nothing.
-    exposures = st.floats(0, 1).map(lambda x: x if x > 1e-300 else 0.0)
-    v = np.array(draw(st.lists(exposures, min_size=n, max_size=n)))
+    exposures = st.lists(st.floats(0, 1), min_size=n, max_size=n)
+    v = np.array(draw(exposures.filter(lambda values: is_usable_scale(max(values)))))
     return sizes, merits, np.sort(v)[::-1] if draw(st.booleans()) else v
 
 

@@ -95,6 +95,8 @@ class PrefixLimits:
 
         n, n_groups = len(v), len(self.names)
         cells = n_groups * n
+        # The programme's tolerances are absolute: exposures are given to it as parts of the largest.
+        unit = max((scale for scale, _ in asked.values()), default=0.0) * float(v.max()) or 1.0
         same = np.zeros((n, cells + 1))
         for j in range(n):
             same[j, j:cells:n] = 1.0
@@ -108,11 +110,11 @@ class PrefixLimits:
             if self.names[g] in asked:
                 scale, target = asked[self.names[g]]
                 row = np.zeros(cells + 1)
-                row[g * n : (g + 1) * n] = scale * v / size
+                row[g * n : (g + 1) * n] = scale * v / (size * unit)
                 away = np.zeros(cells + 1)
                 away[-1] = 1.0
                 rows += [row - away, -row - away]
-                limits += [target, -target]
+                limits += [target / unit, -target / unit]
         solved = linprog(
             np.append(np.zeros(cells), 1.0),
             A_ub=np.array(rows),
@@ -125,7 +127,7 @@ class PrefixLimits:
         )
         if solved.status != 0 or solved.x is None:
             raise SpofrError(f"The smallest feasible delta under a quota was not found: {solved.message}")
-        return float(solved.x[-1])
+        return float(solved.x[-1]) * unit
 
 
 def prefix_limits(quota: Quota, groups: Sequence[str] | npt.NDArray[np.str_]) -> PrefixLimits | None:

@@ -14,10 +14,11 @@ from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import TOLERANCE, Composition, Discount, Fairness, format_delta
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
-from spofr_core.policy.programme import FloatArray, LinearConstraint, checked_offsets, checked_scores, group_codes
+from spofr_core.policy.programme import FloatArray, LinearConstraint, checked_offsets, group_codes
 from spofr_core.policy.proof import formulas as proof
 from spofr_core.policy.proof.certificate import Certificate, read_certificate
 from spofr_core.policy.proof.prefixes import prefix_limits
+from spofr_core.policy.solvers.score_sizes import checked_scores, require_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +163,9 @@ def verify(
         case = proof.ListCase(
             values[rows], labels[rows], fairness.position_bias.vector(n), chosen.vector(n), constraints, prefixes
         )
-        checker = _Checker(case, fairness, chosen, said, None if query_ids is None else query_ids[q], tolerance)
         name = query_ids[q] if query_ids is not None else _claimed_query(claim, said, q)
+        require_scale(values[rows], np.array([0, n]), case.v, case.w, [name].__getitem__)
+        checker = _Checker(case, fairness, chosen, said, None if query_ids is None else query_ids[q], tolerance)
         verdicts.append(replace(checker.verdict(allow_relaxed), query=name))
     return Verification(pd.DataFrame(verdicts))
 

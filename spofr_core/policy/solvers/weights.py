@@ -19,11 +19,11 @@ from spofr_core.policy.programme import (
     OnInfeasible,
     PreparedLists,
     Programme,
-    checked_scores,
     prepare,
 )
 from spofr_core.policy.solvers.exact import Workspace, problem_of
 from spofr_core.policy.solvers.kernels import two_groups
+from spofr_core.policy.solvers.score_sizes import checked_scores
 
 if TYPE_CHECKING:
     from spofr_core.policy.solvers.glop import GlopSolver

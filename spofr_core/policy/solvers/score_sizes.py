@@ -1,0 +1,90 @@
+"""Which scores can be computed with: finite, one per item, and of a size whose products are numbers too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spofr_core.errors import DataError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+MAX_SCORE = 1e300
+"""Larger scores overflow in the sums that make a utility."""
+_ROOM = 1e3
+"""By how much products of scores, discounts and exposures may leave the range of scores."""
+
+
+def score_range(v: FloatArray, w: FloatArray) -> tuple[float, float]:
+    """What the largest score of a list may be in size, unless it is 0.
+
+    Utilities are sums of y w, and prices of exposure are such sums over v: all of them must stay numbers, with digits
+    enough to compare them.
+    """
+    most_v, most_w = float(v.max(initial=0.0)) or 1.0, float(w.max(initial=0.0)) or 1.0
+    lowest, highest = min(1.0, most_w, most_w / most_v), max(1.0, most_w, most_w / most_v)
+    return (1 / MAX_SCORE) * max(1.0, 1 / lowest / _ROOM), MAX_SCORE / max(1.0, highest / _ROOM)
+
+
+def require_scale(
+    scores: FloatArray,
+    offsets: IntArray,
+    v: FloatArray,
+    w: FloatArray,
+    name_of: Callable[[int], Any] = lambda query: query,
+) -> None:
+    """See to it that the scores of every list are of a size that can be computed with.
+
+    Raises
+    ------
+    DataError
+        When they are not, with the range.
+    """
+    if not len(scores):
+        return
+    sizes = np.maximum.reduceat(np.abs(scores), offsets[:-1])
+    least, most = score_range(v, w)
+    outside = (sizes > 0) & ((sizes < least) | (sizes > most))
+    if outside.any():
+        q = int(np.argmax(outside))
+        raise DataError(
+            f"The largest score of query {name_of(q)!r} is {sizes[q]:.3g} in size; with this position bias and "
+            f"discount it must be 0, or lie from {least:.3g} to {most:.3g}: multiply the scores by a constant, which "
+            "changes no order.",
+            column="scores",
+        )
+
+
+def checked_scores(
+    scores: npt.ArrayLike, offsets: IntArray, name_of: Callable[[int], Any] = lambda query: query
+) -> FloatArray:
+    """Finite scores, one per item, as a contiguous writeable vector of doubles."""
+    given = np.asarray(scores)
+    try:
+        if given.dtype.kind == "c":
+            raise TypeError("complex numbers have no order")
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"'scores' holds something that is not a number ({error}).", column="scores") from error
+    n_items = int(offsets[-1])
+    if values.ndim != 1 or len(values) != n_items:
+        raise DataError(
+            f"'scores' has shape {values.shape}, but there are {n_items} items; give one score per item.",
+            column="scores",
+        )
+    usable = np.abs(values) <= MAX_SCORE
+    if not usable.all():
+        row = int(np.argmin(usable))
+        q = int(np.searchsorted(offsets, row, side="right")) - 1
+        limit = f"scores beyond {MAX_SCORE:g} overflow: divide them all by a constant"
+        raise DataError(
+            f"The score of query {name_of(q)!r}, item {row - int(offsets[q])} is {values[row]}; "
+            f"{limit if np.isfinite(values[row]) else 'only finite numbers can be ranked'}.",
+            column="scores",
+            row=row + 1,
+        )
+    return np.require(values, np.float64, ["C", "W"])
