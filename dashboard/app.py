@@ -10,6 +10,7 @@ from dashboard.first_visits import alone_at_first
 
 with alone_at_first("the house itself"):
     from dashboard.navigation import FIRST, PAGES, pages
+    from dashboard.session.accounts.own_page import refused
     from dashboard.session.choices import read_address, write_address
     from dashboard.session.long_lived import spare_long_lived
     from dashboard.session.solver_warmup import solver
@@ -28,7 +29,7 @@ def main() -> None:
     # A picture of our own: an icon by name would be fetched from the network.
     st.set_page_config(page_title="spofr: fair exposure in rankings", page_icon=str(ASSETS / "icon.svg"), layout="wide")
     st.html(ASSETS / "style.css")
-    if not let_in():
+    if refused() or not let_in():
         return
     solver()
     sweep_uploads(home())

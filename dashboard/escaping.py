@@ -8,11 +8,18 @@ import re
 from spofr_core.reporting import name_text
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+_ADDRESS = re.compile(r"https?:(?=//)|www(?=\.)|@(?=[-\w]+\.)", re.IGNORECASE)
+JOINER = "\u2060"
+"""A sign without width, at which no line breaks."""
 
 
 def markdown(text: object, longest: int = 400) -> str:
-    """The text with every punctuation mark escaped, so that Markdown shows it as it is."""
-    return _PUNCTUATION.sub(r"\\\1", name_text(text, longest))
+    """The text with every punctuation mark escaped, so that Markdown shows it as it is.
+
+    Addresses become links after the escapes are gone, so that a sign without width stands in each: a link on this
+    screen leads where this house says, never where a file does.
+    """
+    return _PUNCTUATION.sub(r"\\\1", _ADDRESS.sub(rf"\g<0>{JOINER}", name_text(text, longest)))
 
 
 def plot(text: object, longest: int = 32) -> str:

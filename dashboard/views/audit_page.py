@@ -39,7 +39,6 @@ from spofr_core.reporting import (
     interval,
     item_name,
     meaning,
-    name_text,
     number,
     percent,
     repair_sentence,
@@ -166,8 +165,8 @@ def _numbers(result: AuditResult) -> None:
     if summary["worst"]:
         worst = summary["worst"][0]
         off = f"{violation_text(abs(worst['violation']), unit)} too {'much' if worst['violation'] > 0 else 'little'}"
-        who = item_name(worst["item"]) if summary["each_item"] else name_text(worst["group"], 20)
-        shown.append(("Largest violation", off, f"{who}, {name_text(worst['query'], 20)}", ""))
+        who = markdown(item_name(worst["item"]) if summary["each_item"] else worst["group"], 20)
+        shown.append(("Largest violation", off, f"{who}, {markdown(worst['query'], 20)}", ""))
     if utility:
         cutoff = utility["cutoff"]
         shown.append(("DCG", number(utility["dcg"]), f"95 % CI {interval(utility['dcg_ci'])}", meaning("DCG")))

@@ -59,7 +59,8 @@ def chart(
         time.sleep(HEAD_START)
     if note:
         st.caption(note)
-    numbers = st.expander(f"The numbers: {within_a_sentence(title)}", key=f"numbers-{name or title}", on_change="rerun")
+    label = f"The numbers: {markdown(within_a_sentence(title), 1000)}"
+    numbers = st.expander(label, key=f"numbers-{name or title}", on_change="rerun")
     if numbers.open:
         with numbers:
             show_table(table(), f"Numbers of: {title}")
@@ -85,6 +86,8 @@ def is_opening() -> bool:
 
 def cards(shown: Sequence[tuple[str, ...]], places: Sequence[DeltaGenerator] | None = None) -> None:
     """Numbers side by side: what each is, its value, a word about it, and what its name means if that is given.
+
+    All of them are Markdown: names from the data come escaped.
 
     `places` are columns for them that are there already.
     """

@@ -159,19 +159,37 @@ def test_a_wrong_file_is_refused_in_one_sentence(page, address):
     no_error(page)
 
 
+def runs_nothing(page: Page, ran: list[str]) -> None:
+    """No script of a name ran, and no element was made of one: a picture, a link, a letter to somebody."""
+    no_error(page)
+    assert ran == []
+    assert page.locator('img[src="x"], svg[onload]').count() == 0
+    links = page.locator("a").evaluate_all("all => all.map(e => e.getAttribute('href') ?? e.outerHTML)")
+    assert [link for link in links if "evil" in link] == []
+
+
 def test_hostile_names_run_nothing(page, address):
     ran: list[str] = []
     page.on("dialog", lambda dialog: (ran.append(dialog.message), dialog.dismiss()))
-    evil = SMALL.replace(",y,", ",<img src=x onerror=alert(1)>,").replace("alpha0", "<script>alert(2)</script>")
+    script = "<img src=x onerror=alert(1)>"
+    names = {
+        "team": f"team {script}",
+        ",y,": f",y {script} http://evil.example/ [y](http://evil.example/) <a href='http://evil.example/'>y</a>,",
+        ",x,": ",x me@evil.example www.evil.example,",
+        "alpha0": "<script>alert(2)</script> http://evil.example/q",
+        "beta1": "b \u202e\u0001 ://evil",
+        ",d1,": ",d1 http://evil.example/ <svg onload=alert(3)>,",
+    }
+    evil = SMALL
+    for old, new in names.items():
+        evil = evil.replace(old, new)
     opened(page, f"{address}/data")
-    upload(page, "evil.csv", evil)
+    upload(page, f"{script} http:evil.example.csv", evil)
+    runs_nothing(page, ran)
     choose(page, "Ranked by", "points")
-    choose(page, "Group", "team")
+    choose(page, "Group", f"team {script}")
     page.get_by_role("button", name="Audit this data").click()
     expect(page.locator("h1")).to_contain_text("queries")
-    settled(page)
-    for name in ("Policy", "Data", "Report"):
-        go(page, name)
-        no_error(page)
-    assert ran == []
-    assert page.locator('img[src="x"]').count() == 0
+    runs_nothing(settled(page), ran)
+    for name in ("Policy", "Data", "Compare", "Report", "Train", "Tradeoffs", "Guarantees", "Audit"):
+        runs_nothing(go(page, name), ran)

@@ -96,6 +96,15 @@ def test_errors_are_shown_without_internals_whatever_the_environment_says(starte
     assert command[command.index("--client.showErrorDetails") + 1] == "none"
 
 
+def test_pages_of_others_are_not_answered_whatever_the_environment_says(started, monkeypatch):
+    monkeypatch.setenv("STREAMLIT_SERVER_ENABLE_CORS", "false")
+    dashboard()
+    ((command, _),) = started
+    said = {option: command[command.index(f"--server.{option}") + 1] for option in ("enableCORS", "enableAgentApi")}
+    assert said == {"enableCORS": "true", "enableAgentApi": "false"}
+    assert command[command.index("--server.enableXsrfProtection") + 1] == "true"
+
+
 def test_a_login_opens_the_door_and_the_server_knows_of_it(started, login_file):
     assert dashboard("--address", "0.0.0.0", "--login", login_file).exit_code == 0
     ((command, environment),) = started

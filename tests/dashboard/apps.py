@@ -13,6 +13,7 @@ from typing import Any
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from dashboard.escaping import JOINER
 from dashboard.session.choices import Choices
 from dashboard.session.solver_warmup import solver
 
@@ -66,7 +67,7 @@ def titles(app: AppTest) -> list[str]:
 
 def plain(text: str) -> str:
     """Markdown of escaped text, read back."""
-    return re.sub(r"\\(.)", r"\1", text)
+    return re.sub(r"\\(.)", r"\1", text).replace(JOINER, "")
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:

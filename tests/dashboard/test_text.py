@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,14 @@ def test_escaped_text_reads_back(text):
 def test_no_punctuation_is_left_to_markdown(text):
     escaped = markdown(text)
     assert all(escaped[k - 1] == "\\" for k, sign in enumerate(escaped) if sign in "*[]():$<>#`=/")
+
+
+@pytest.mark.parametrize("text", ["http://evil.example/x", "HTTPS://evil.io", "www.evil.example", "me@evil.example"])
+def test_an_address_is_no_link(text):
+    """As the screens find them, after the escapes: https://, www. and signs around an @."""
+    shown = re.sub(r"\\(.)", r"\1", markdown(f"see {text} there"))
+    assert not re.search(r"https?://|www\.|[-.\w+]@[-\w]+\.", shown, re.IGNORECASE)
+    assert plain(markdown(text)) == text
 
 
 def test_plotly_gets_no_tags():

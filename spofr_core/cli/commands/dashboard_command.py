@@ -50,8 +50,10 @@ def dashboard_command(
     environment = {**os.environ, **pointed_at(runs or []), **kept_for(upload_days, upload_mb), **asked_for(login)}
     command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address", address]
     command += ["--server.port", str(port), "--server.headless", str(headless).lower()]
-    # Said here too, for a setting of the environment would win over the project's file: what breaks is for the log.
-    command += ["--client.showErrorDetails", "none"]
+    # Said here too, for a setting of the environment would win over the project's file: what breaks is for the log, and
+    # pages of others are not answered.
+    command += ["--client.showErrorDetails", "none", "--server.enableAgentApi", "false"]
+    command += ["--server.enableCORS", "true", "--server.enableXsrfProtection", "true"]
     command += [] if login is None else ["--secrets.files", str(login.resolve())]
     typer.echo(f"The dashboard is on http://{shown_address(address)}:{port}; Ctrl+C ends it.")
     server = subprocess.Popen(command, cwd=page.parent.parent, env=environment)
