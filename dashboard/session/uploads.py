@@ -15,7 +15,7 @@ from spofr_core.errors import DataError
 from spofr_core.experiments import home
 from spofr_core.reporting import listed
 
-LIMITS = Limits(file_bytes=2 * 2**30, rows=5_000_000, groups=50, list_length=20_000, each_item=500)
+LIMITS = Limits(file_bytes=2 * 2**30, rows=5_000_000, groups=50, list_length=20_000, each_item=200)
 """What a page takes; the shell and Python take more."""
 
 

@@ -13,6 +13,7 @@ from spofr_core.evaluation.folder_repair import repair_folder
 from spofr_core.evaluation.fronts import best_at_violation, grid_search, lead_at_violation
 from spofr_core.evaluation.guarantees import GUARANTEE_DELTAS, LEVELS, guarantees, run_shares
 from spofr_core.evaluation.intervals import bootstrap_mean, wilson
+from spofr_core.evaluation.items.item_effort import item_repair_seconds
 from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.measuring.folder_measures import measure_folder
 from spofr_core.evaluation.measuring.named_measures import Measured, measure
@@ -91,6 +92,7 @@ __all__ = [
     "folder_selection_rates",
     "grid_search",
     "guarantees",
+    "item_repair_seconds",
     "lead_at_violation",
     "log_to_mlflow",
     "measure",

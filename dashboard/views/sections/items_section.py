@@ -9,8 +9,7 @@ import streamlit as st
 from dashboard.charts import item_histogram
 from dashboard.session.sources import Loaded
 from dashboard.widgets.elements import chart, show_table
-from spofr_core.data import RankingDataset
-from spofr_core.evaluation import AuditResult
+from spofr_core.evaluation import AuditResult, item_repair_seconds
 from spofr_core.reporting import HOW_COUNTED, item_bins, item_name, item_rows, off_text, spread_sentence
 
 PATIENCE = 3.0
@@ -75,18 +74,9 @@ def never_held(result: AuditResult) -> bool:
     return result.table.each_item and not result.fair_share()["fair"].any()
 
 
-def repair_seconds(data: RankingDataset) -> float:
-    """About how long the repair of all lists takes with each item on its own: it grows with the cube of a list.
-
-    Measured on two shared cores: 1 ms for a list of 20, 30 ms for one of 100, 5 s for one of 500.
-    """
-    lengths = data.list_lengths.astype(np.float64)
-    return float((4e-5 * lengths + 4e-8 * lengths**3).sum())
-
-
 def repair_wanted(source: Loaded) -> bool:
     """Whether the repair is to be worked out: at once where it is quick, else when somebody asks for it."""
-    seconds = repair_seconds(source.data)
+    seconds = item_repair_seconds(source.data)
     if not source.data.each_item or seconds <= PATIENCE or st.session_state.get(_ASKED) == source.data.fingerprint:
         return True
     told = f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"

@@ -12,6 +12,7 @@ from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
+from spofr_core.data import RankingDataset
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import format_delta
 
@@ -61,6 +62,7 @@ def repair_command(
         refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
         if model is None:
             data = source.read()
+            _say_how_long(data)
             repaired = repair(data, ask.build(source, data), calibrate=calibrate, **how)
         else:
             repaired = _repair_model(model, source, ask, how)
@@ -81,6 +83,18 @@ def _repair_model(model: str, source: DataOptions, ask: FairnessOptions, how: di
 
     trained, data = model_and_data(model, source)
     return repair(with_estimates(trained, data), ask.of_model(trained.fairness), discount=trained.discount, **how)
+
+
+def _say_how_long(data: RankingDataset) -> None:
+    """With each item on its own long lists take a while: said before it begins, where nobody reads it as output."""
+    from spofr_core.evaluation import item_repair_seconds
+    from spofr_core.evaluation.items.item_effort import SURE
+
+    seconds = item_repair_seconds(data) if data.each_item else 0.0
+    if seconds > 1:
+        longer = f"; some of more than {SURE} items take many minutes" if data.list_lengths.max() > SURE else ""
+        told = f"Each item is on its own: the {len(data):,} lists take about {seconds:.0f} seconds{longer}."
+        typer.echo(told, err=True)
 
 
 def _print_repair(summary: dict[str, Any]) -> None:
