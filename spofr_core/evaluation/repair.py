@@ -245,7 +245,8 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
         )
         for name, entry in before["measures"].items()
     ]
-    known = [row for row in rows if row[2] is not None]
+    # Ranks are scores below 0: their utility orders rankings, and its size tells a reader nothing.
+    known = [row for row in rows if row[2] is not None and not (row[0] == "score_utility" and row[2] < 0)]
     return pd.DataFrame(known, columns=["name", "label", "before", "after", "unit"])
 
 
@@ -253,7 +254,8 @@ def _priced(after: AuditResult, utility: FloatArray, without: FloatArray | None,
     if without is None or after.summary["quota"] is None:
         return None
     lost, before = _mean_change(without - utility, seed), float(without.mean())
-    share = max(lost["mean"] / before, 0.0) if before > 0 else None
+    # Of utilities around 0, as scores below 0 make them, a share says nothing.
+    share = max(lost["mean"] / before, 0.0) if before > 0 and without.min() >= 0 else None
     return {"text": after.summary["quota"]["text"], "price": {"without": before, **lost, "share": share}}
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from spofr_core.cli import app
 from spofr_core.data import load_hiring, sample_path
 from spofr_core.evaluation import repair, repair_table
-from spofr_core.fairness import Fairness
+from spofr_core.fairness import Fairness, Quota
 from spofr_core.reporting import number, percent
 from tests.dashboard.apps import shown
 
@@ -39,3 +39,16 @@ def test_scores_in_place_of_those_of_the_data():
     assert found.before.summary["utility"]["ndcg"] == pytest.approx(1.0)
     assert found.after.ok
     assert found.score_utility[0].mean() == pytest.approx(found.before.summary["utility"]["dcg"])
+
+
+def test_utilities_below_zero_are_not_shown_and_nothing_is_a_share_of_them():
+    data = load_hiring()[:20]
+    asked = Fairness(delta=0.1, unit="share", every_ranking=Quota(slack=0, top=10))
+    plain, shifted = repair(data, asked), repair(data.with_scores(data.score - data.score.max() - 1), asked)
+    assert "score_utility" in set(repair_table(plain.summary)["name"])
+    assert "score_utility" not in set(repair_table(shifted.summary)["name"])
+    prices = [found.summary["quota"]["price"] for found in (plain, shifted)]
+    assert prices[0]["share"] > 0
+    assert prices[1]["share"] is None
+    # What a quota loses does not depend on where scores begin.
+    assert prices[1]["mean"] == pytest.approx(prices[0]["mean"])
