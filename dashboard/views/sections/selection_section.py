@@ -34,6 +34,9 @@ WAYS: dict[Selected, str] = {
 
 def selection_section(source: Loaded, result: AuditResult) -> ReportParts:
     """The choice, and under it the tables; what it returns is what the report holds."""
+    if source.data.each_item:
+        st.caption("Selection rates compare groups, and with each item on its own there are none.")
+        return ReportParts(window=report_parts().window)
     parts = report_parts()
     section = st.expander("What the law asks: selection rates", key="selection-open", on_change="rerun")
     if section.open:

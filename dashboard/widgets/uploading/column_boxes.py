@@ -51,13 +51,14 @@ def column_box(
 
 
 def group_boxes(
-    names: list[str], numbers: list[str], draft: Mapping, shown: dict[str, str]
+    names: list[str], numbers: list[str], draft: Mapping, shown: dict[str, str], *, each_item: bool = True
 ) -> tuple[GroupWay, tuple[str, ...], int]:
-    """Where the groups come from."""
+    """Where the groups come from; a log of impressions has to have some, and takes no `each_item`."""
     left, right = st.columns([1, 2])
     with left:
-        seed("map-way", draft.way)
-        way: GroupWay = st.radio("Groups come from", list(WAYS), format_func=WAYS.__getitem__, key="map-way")
+        offered = [way for way in WAYS if each_item or way != "each_item"]
+        seed("map-way", draft.way if draft.way in offered else offered[0], [*offered])
+        way: GroupWay = st.radio("Groups come from", offered, format_func=WAYS.__getitem__, key="map-way")
     quantiles = draft.quantiles
     first = draft.group[0] if draft.group else ""
     with right:

@@ -59,7 +59,7 @@ def log_mapping(preview: TablePreview, draft: Mapping) -> Mapping:
         position = column_box("Position", numbers, draft.ranked_by, shown, required=True)
     with fourth:
         item = column_box("Item", names, draft.item, shown)
-    way, group, quantiles = group_boxes(names, numbers, draft, shown)
+    way, group, quantiles = group_boxes(names, numbers, draft, shown, each_item=False)
     left, right = st.columns(2)
     with left:
         missing = missing_box(draft)
