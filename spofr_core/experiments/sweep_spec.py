@@ -33,6 +33,13 @@ _LATER = {"merits": None, "judged_at": None, "unit": "absolute", "every_ranking"
 """Settings of a run that the first stores did not have, and what they stood for then."""
 
 
+def _named_by_text(content: Any) -> Any:
+    """The same, with names that YAML takes for numbers, dates or truths as the text that they are."""
+    if isinstance(content, dict):
+        return {str(name): _named_by_text(value) for name, value in content.items()}
+    return [_named_by_text(value) for value in content] if isinstance(content, list) else content
+
+
 def rivals() -> tuple[str, ...]:
     """The methods that a comparison is about: all but the baselines."""
     return tuple(method.name for method in METHODS.values() if method.role == "rival")
@@ -317,7 +324,7 @@ class SweepSpec(StrictModel):
             raise ConfigError(
                 f"{str(place)!r} holds no settings; it needs at least 'dataset: {{sample: german-credit}}'."
             )
-        return cls.from_dict(content)
+        return cls.from_dict(_named_by_text(content))
 
     def runs(self) -> tuple[RunConfig, ...]:
         """The runs, each once, those with the same data beside each other.

@@ -36,6 +36,9 @@ from spofr_core.policy.programme import OnInfeasible
 
 FloatArray = NDArray[np.float64]
 
+_DAMAGE = (SpofrError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError)
+"""What comes of fields that are missing, of other types, shapes or sizes. A memory that is full is no damaged file."""
+
 
 @dataclass(frozen=True, eq=False)
 class Learned:
@@ -292,7 +295,7 @@ class Estimator(ABC):
         try:
             model = cls.from_config(header)
             model._learned = model._read_learned(file, directory)
-        except Exception as error:
+        except _DAMAGE as error:
             raise DataError(
                 f"The model in {directory} is damaged or was altered ({type(error).__name__}: {first_line(error)}): "
                 "take a copy that is whole, or train it again."

@@ -17,6 +17,7 @@ from safetensors.numpy import load, save
 from spofr_core import Fairness, PredictThenOptimize, load_model, load_sample
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.experiments import RunStore, resolve_model
+from spofr_core.learning.estimator import Estimator
 from spofr_core.learning.model_files import HEADER_FILE, WEIGHTS_FILE
 
 
@@ -140,3 +141,15 @@ def test_names_of_runs_lead_nowhere_else(tmp_path: Path) -> None:
         for look in (store.folder, store.model_folder, store.metrics, store.log, store.queries):
             with pytest.raises(ConfigError, match="is no name of a run"):
                 look(name)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("no lightgbm"), OSError("stale file handle")])
+def test_what_is_not_the_files_fault_is_not_called_damage(
+    whole: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Estimator, "_read_learned", fails)
+    with pytest.raises(type(error)):
+        load_model(whole)

@@ -120,6 +120,7 @@ DEEP = "[" * 200_000
         ("digits.yaml", f"seeds: {'9' * 5_000}\n", "Exceeds the limit"),
         ("seeds.yaml", "dataset: {sample: hiring}\nseeds: 2000000000\n", "'seeds' is 2,000,000,000"),
         ("grid.yaml", "dataset: {sample: hiring}\nseeds: 90000\n", "more than the limit of 100,000"),
+        ("numbers.yaml", "dataset: {sample: hiring}\n7: 8\n", "no setting '7'"),
         ("large.yaml", "#" * 1_100_000, "settings 1.0 MB at most"),
         ("tag.yaml", "!!python/object/apply:os.system ['true']\n", "could not determine a constructor"),
     ],
