@@ -9,7 +9,7 @@ KERNELS := $(VENV)/.kernels
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 PORT ?= 8501
 
-.PHONY: run test install lint types wheel release screenshots clean
+.PHONY: run test install lint types wheel release screenshots audit-dependencies clean
 .DEFAULT_GOAL := run
 
 run: $(KERNELS)
@@ -37,6 +37,10 @@ release: $(DEVELOPMENT)
 	rm -rf build dist
 	$(BIN)/python -m build --no-isolation
 	$(BIN)/python tests/packaging/check_release.py dist/*
+
+# Licences and reasons into docs/dependencies.md, then known vulnerabilities: exit code 1 some, 2 nobody could be asked.
+audit-dependencies: $(DEVELOPMENT)
+	$(BIN)/python docs/make_dependencies.py
 
 screenshots: $(DEVELOPMENT)
 	$(BIN)/python tests/browser/screenshots.py

@@ -8,6 +8,7 @@ import json
 import resource
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -36,21 +37,49 @@ def shared_text() -> bytes:
     return written.getvalue()
 
 
-def lying_rows() -> bytes:
-    """A Parquet file whose footer was cut down and patched: it speaks of what is not there."""
+def some_parquet() -> bytes:
     written = io.BytesIO()
-    pq.write_table(
-        pa.table({"qid": np.arange(100_000), "group": ["a", "b"] * 50_000, "score": np.arange(1e5)}), written
-    )
-    content = bytearray(written.getvalue())
-    footer = int.from_bytes(content[-8:-4], "little")
-    return bytes(content[4 : len(content) // 2]) + bytes(content[-8 - footer :])
+    columns = {"qid": np.arange(1_000) // 10, "group": ["a", "b"] * 500, "score": np.arange(1e3)}
+    pq.write_table(pa.table(columns), written)
+    return written.getvalue()
+
+
+def lying_rows() -> bytes:
+    """A Parquet file of a thousand rows whose footer speaks of a million million everywhere."""
+    content = some_parquet()
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    footer = content[start:-8].replace(zigzag(1_000), zigzag(10**12))
+    return content[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+def zigzag(number: int) -> bytes:
+    """A number as Parquet's footer writes it."""
+    number, written = number << 1, bytearray()
+    while number > 127:
+        written.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*written, number])
+
+
+def without_middle() -> bytes:
+    """A Parquet file whose footer points at pages that are gone."""
+    content = some_parquet()
+    return content[:100] + content[-8 - int.from_bytes(content[-8:-4], "little") :]
+
+
+def zip_bomb() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for k in range(10):
+            archive.writestr(f"{k}.csv", bytes(10**8))
+    return packed.getvalue()
 
 
 CASES: Mapping[str, Callable[[], bytes]] = {
     "gzip, 13 MB that unpack to 13 GB": lambda: gzip.compress(bytes(2**26)) * 200,
     "Parquet, 26 kB with a text of 500 kB in a million rows": shared_text,
-    "Parquet whose footer lies": lying_rows,
+    "Parquet, 1,000 rows and a footer that speaks of 1,000,000,000,000": lying_rows,
+    "Parquet, a footer that points at what is not there": without_middle,
     "CSV, one line of 500 MB": lambda: HEADER + ROWS + b"1," + b"x" * (500 * 10**6) + b",f,1\n",
     "CSV, a first line of 500 MB": lambda: b"x," * (250 * 10**6),
     "CSV, a quote that is never closed, 100 MB": lambda: HEADER + b'1,"a,f,0.5\n' + ROWS * 5_000_000,
@@ -60,7 +89,7 @@ CASES: Mapping[str, Callable[[], bytes]] = {
     "CSV, 1,000,000 groups": lambda: many(1_000_000, sex=np.arange(1_000_000)),
     "CSV, one list of 1,000,000 items": lambda: many(1_000_000, qid=np.zeros(1_000_000, int)),
     "LETOR, feature 999999 in 20,000 lines": lambda: b"1 qid:1 1:1 999999:1 # a\n" * 20_000,
-    "a zip archive": lambda: b"PK\x03\x04" + bytes(1_000),
+    "zip, 1 MB that unpack to 1 GB": zip_bomb,
     "a pickle": lambda: b"\x80\x04\x95" + bytes(1_000),
 }
 

@@ -59,11 +59,11 @@ class Limits(StrictModel):
             )
 
     def check_expansion(self, packed: int, unpacked: int, name: str) -> None:
-        """Refuse a compressed file that unpacks to far more than any table does."""
+        """Refuse a compressed file of which a part unpacks to far more than any table does."""
         if unpacked > max(_UNPACKED_FREELY, self.expansion * packed):
             raise DataError(
-                f"{name} ({format_size(packed, '.4g')}) unpacks to more than {format_size(unpacked, '.4g')}, over "
-                f"{self.expansion} times its size, as no table does: the rest was not unpacked. If it is right, unpack "
+                f"{name} has {format_size(packed, '.4g')} that unpack to more than {format_size(unpacked, '.4g')}, over "
+                f"{self.expansion} times as much, as no table does: the rest was not unpacked. If it is right, unpack "
                 "it first, and give what comes out.",
                 mend="Or raise the limit: limits=Limits(expansion=...).",
             )

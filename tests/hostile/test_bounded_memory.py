@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = {
     "small_gzip": "RankingDataset",
     "opened_file": "RankingDataset",
-    "gzip_bomb": "over 100 times its size, as no table does",
+    "gzip_bomb": "over 100 times as much, as no table does",
     "parquet_of_one_long_text": "are more than 8 GB when each is written out",
     "letor_of_far_features": "2,000 lines with feature numbers up to 901,999 are too much for a full table",
     "letor_long_item": "RankingDataset",

@@ -89,21 +89,25 @@ def _content_of(source: Source, limits: Limits) -> tuple[str, pa.Buffer]:
     return name, _all_of(source, name, limits)
 
 
-def _all_of(stream: Any, name: str, limits: Limits, packed: int | None = None) -> pa.Buffer:
-    """All that a stream has, in pieces: whoever asks a file for its limit at once is given that much memory."""
+def _all_of(stream: Any, name: str, limits: Limits, packed: Any = None) -> pa.Buffer:
+    """All that a stream has, in pieces: whoever asks a file for its limit at once is given that much memory.
+
+    `packed` is the stream that it is unpacked from.
+    """
     content = bytearray()
     while piece := stream.read(_PIECE):
         content += piece.encode() if isinstance(piece, str) else piece
         limits.check_bytes(len(content), name)
         if packed is not None:
-            limits.check_expansion(packed, len(content), name)
+            limits.check_expansion(packed.tell(), len(content), name)
     return pa.py_buffer(content)
 
 
 def _gunzip(data: pa.Buffer, name: str, limits: Limits) -> pa.Buffer:
     try:
-        with gzip.GzipFile(fileobj=pa.BufferReader(data)) as stream:
-            return _all_of(stream, name, limits, packed=data.size)
+        packed = pa.BufferReader(data)
+        with gzip.GzipFile(fileobj=packed) as stream:
+            return _all_of(stream, name, limits, packed)
     except EOFError as error:
         raise DataError(
             f"{name} is a gzip file that ends too early ({data.size:,} compressed bytes): it is truncated. "
