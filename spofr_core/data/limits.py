@@ -62,9 +62,9 @@ class Limits(StrictModel):
         """Refuse a compressed file of which a part unpacks to far more than any table does."""
         if unpacked > max(_UNPACKED_FREELY, self.expansion * packed):
             raise DataError(
-                f"{name} has {format_size(packed, '.4g')} that unpack to more than {format_size(unpacked, '.4g')}, over "
-                f"{self.expansion} times as much, as no table does: the rest was not unpacked. If it is right, unpack "
-                "it first, and give what comes out.",
+                f"{name} has {format_size(packed, '.4g')} that unpack to more than {format_size(unpacked, '.4g')}, "
+                f"over {self.expansion} times as much, as no table does: the rest was not unpacked. If it is right, "
+                "unpack it first, and give what comes out.",
                 mend="Or raise the limit: limits=Limits(expansion=...).",
             )
 
