@@ -1,15 +1,17 @@
-"""What SPOFR, its rivals and the anchors reach on held-out data: one network, one tuning budget, one selection rule.
+"""What SPOFR, its rivals and the anchors reach on held-out data: equal tuning budgets, one selection rule.
 
-    python benchmarks/quality.py                # runs the study, or continues it, and prints the tables
+    python benchmarks/quality.py                # all methods with one network: runs the study, or continues it
     python benchmarks/quality.py --end-to-end   # the same for: what does training through the programme add?
-    python benchmarks/quality.py --report       # tables of what is there
+    python benchmarks/quality.py --pieces       # scorers, losses, learning curve, long lists, ensembles: piece by piece
+    python benchmarks/quality.py --report       # the tables of docs/quality.md, and longer ones
     python benchmarks/quality.py --quick --results /tmp/quick.jsonl
 
-Protocol. Every method gets the same data, network, optimiser and early stopping, and the same number of configurations
-to choose from: each is trained on seeds that are used for nothing else, and the one with the best mean objective on the
-VALIDATION lists is taken for all other seeds. Test lists are scored once, at the end, without a look at their labels.
+Protocol. Every method gets the same data and early stopping, and the same number of configurations to choose from: each
+is trained on seeds that are used for nothing else, and the one with the best mean objective on the VALIDATION lists is
+taken for all other seeds. Test lists are scored once, at the end, without a look at their labels.
 One line per (dataset, method, seed, delta or penalty) is appended to the results file; what is there is not run again.
-The results that come with it: seeds 60 to 71 (German Credit, Adult) and 60 to 65 (the others), read in docs/quality.md.
+What is compared is in quality_cells.py, the pieces in quality_plan.py, the tables in quality_tables.py and
+quality_answers.py; docs/make_tables.py puts these into docs/quality.md.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # many fits at a time, each on one core
 
+from quality_answers import answers
 from quality_cells import DATASETS, DELTAS, KNOWN, LOGISTIC_REGRESSION, METHODS, PENALTIES, TUNING_SEEDS
 from quality_fits import ensemble_unit, run_unit, tune_unit
 from quality_plan import PIECES, as_cells, objectives, study_of, tuning_of
@@ -105,17 +108,25 @@ def run_pieces(arguments: argparse.Namespace) -> None:
 
 
 def work_off(name: str, unit: Callable[..., Any], left: list[Any], arguments: argparse.Namespace) -> None:
-    """Run units of work in processes of their own, and write their lines as they come."""
+    """Run units of work, several at a time if asked for, and write their lines as they come."""
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
     print(f"{name}: {len(left)} units to run", file=sys.stderr)
     started = time.perf_counter()
+    for count, (work, lines) in enumerate(_done(unit, left, arguments), start=1):
+        with arguments.results.open("a", encoding="utf-8") as file:
+            file.write("".join(json.dumps(line) + "\n" for line in lines))
+        eta = (time.perf_counter() - started) / count * (len(left) - count)
+        print(f"{count}/{len(left)} {work[:3]}, {eta / 60:.0f} min left", file=sys.stderr)
+
+
+def _done(unit: Callable[..., Any], left: list[Any], arguments: argparse.Namespace) -> Iterator[tuple[Any, Any]]:
+    """Each unit with its lines: in this process if there is one job, else as processes end with them."""
+    if arguments.jobs == 1:
+        yield from ((work, unit(*work, arguments.quick)) for work in left)
+        return
     with ProcessPoolExecutor(arguments.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         futures = {pool.submit(unit, *work, arguments.quick): work for work in left}
-        for count, future in enumerate(as_completed(futures), start=1):
-            with arguments.results.open("a", encoding="utf-8") as file:
-                file.write("".join(json.dumps(line) + "\n" for line in future.result()))
-            eta = (time.perf_counter() - started) / count * (len(left) - count)
-            print(f"{count}/{len(left)} {futures[future][:3]}, {eta / 60:.0f} min left", file=sys.stderr)
+        yield from ((futures[future], future.result()) for future in as_completed(futures))
 
 
 def _seeds(text: str) -> list[int]:
@@ -149,7 +160,10 @@ def main() -> None:
         run_pieces(arguments)
     elif not arguments.report:
         run(arguments)
-    print_tables(read_lines(arguments.results))
+    lines = read_lines(arguments.results)
+    for name, table in answers(lines).items():
+        print(f"\n## {name}\n\n{table}")
+    print_tables(lines)
 
 
 if __name__ == "__main__":

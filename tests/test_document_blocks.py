@@ -36,6 +36,7 @@ NOT_RUN = {
     ".venv/bin/pip": "installs from the registry",
     ".venv/bin/ruff": "lint, types and tests are run by `make test`",
     ".venv/bin/python benchmarks": "hours; tests/benchmarks holds its tables to the results that are kept",
+    ".venv/bin/python docs": "writes documents: tests/test_document_tables.py holds them to it",
     ".venv/bin/spofr dashboard": "needs a browser: tests/browser",
     "spofr dashboard --headless": "serves until it is ended: tests/cli/test_listening.py and tests/browser",
     "spofr train --sample german-credit": "a minute of training: tests/cli/test_train.py trains for a few steps",

@@ -15,7 +15,8 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 def _importable(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     yield
-    sys.modules.pop("quality_tables", None)
+    for name in [name for name in sys.modules if name.startswith("quality")]:
+        del sys.modules[name]
 
 
 def line(method, seed, dcg, *, delta=None, penalty=None, violation=0.0):
@@ -66,3 +67,42 @@ def test_matched_violation_takes_the_best_validation_dcg_within_the_level():
     table = at_matched_violation(frame(lines)).set_index("mean violation <=")
     assert table.fultr.to_dict() == {0.0: "none", 0.005: "1.0000"} | dict.fromkeys((0.01, 0.02, 0.03, 0.05), "2.0000")
     assert table.loc[0.01, "spofr - fultr"].startswith("+0.5000")
+
+
+def test_differences_pair_the_seeds_of_the_cells_that_the_second_part_was():
+    """`pto` with a loss among its settings is that cell; a cell of the third part is paired with it by seed."""
+    from quality_answers import Results
+
+    old = [
+        {**line("pto", seed, 1.0 + seed, delta=0.0), "settings": {"scorer": "listnet", "weight_decay": 3.0}}
+        for seed in (1, 2, 3)
+    ]
+    new = [{**line("pto/trees/logistic", seed, 1.25 + seed, delta=0.0), "settings": {"leaves": 7}} for seed in (2, 3)]
+    results = Results(old + new)
+    assert results.mean("toy", 0.0, "pto/network/listnet") == "3.000 (n=3)"
+    assert results.minus("toy", 0.0, "pto/trees/logistic", "pto/network/listnet") == "+0.2500 ± 0.0000 (n=2)"
+    assert results.minus("toy", 0.02, "pto/trees/logistic", "pto/network/listnet") == ""
+    assert results.minus("toy", 0.0, "pto/network/listnet", "pto/network/listnet") == "0 (n=3)"
+
+
+def test_the_best_loss_is_that_of_the_tuning_seeds_and_its_settings_go_to_spofr():
+    from quality_plan import Piece, best_loss, study_of, tuning_of
+
+    def tuned(method, seed, settings, objective):
+        found = {"tuning": True, "dataset": "hiring", "method": method, "seed": seed, "settings": settings}
+        return found | {"validation_objective": objective}
+
+    lines = [
+        tuned("pto/trees/listnet", 1000, {"leaves": 7}, 3.0),
+        tuned("pto/trees/listnet", 1001, {"leaves": 7}, 0.0),
+        tuned("pto/trees/logistic", 1000, {"leaves": 15}, 2.0),
+        tuned("pto/trees/logistic", 1001, {"leaves": 15}, 1.5),
+        tuned("pto/trees/logistic", 1000, {"leaves": 31}, 1.0),
+    ]
+    assert best_loss(lines, "hiring", "trees") == "logistic"
+    piece = Piece("hiring", ("spo+/trees/best",), 2, (0.0,))
+    done = {"dataset": "hiring", "method": "spo+/trees/logistic", "seed": 60, "delta": 0.0, "penalty": None}
+    assert list(study_of(piece, [*lines, done])) == [("hiring", 61, "spo+/trees/logistic", {"leaves": 15}, (0.0,))]
+    left = [(unit[1], unit[2], unit[3]["leaves"]) for unit in tuning_of(piece, lines)]
+    assert len(left) == 12 - len(lines)
+    assert (1001, "pto/trees/logistic", 31) in left

@@ -52,6 +52,8 @@ def test_every_figure_is_drawn_and_told(tiny, tmp_path):
         assert finding.numbers, finding.claim
     told = json.loads((tmp_path / "findings.json").read_text("utf-8"))
     assert len(told["findings"]) == len(made.findings)
+    listed = (tmp_path / "findings.md").read_text("utf-8")
+    assert all(f"\n- {number}\n" in listed for finding in made.findings for number in finding.numbers)
     for name in ("tradeoff", "grid", "guarantee", "multigroup", "sizes", "runtime", "exact", "price", "matched"):
         assert len(pd.read_parquet(tmp_path / "frames" / f"{name}.parquet")), name
         assert (tmp_path / "frames" / f"{name}.csv").exists()

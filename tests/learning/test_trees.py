@@ -98,6 +98,13 @@ def test_within_groups_does_not_care_for_what_all_items_of_a_group_share():
     np.testing.assert_allclose(one[1], other[1], atol=1e-9)
 
 
+def test_within_groups_of_one_item_is_refused():
+    data = toy_data(6, lengths=(3, 3))
+    alone = data.with_groups(np.tile(np.arange(3), 6), ("a", "b", "c"))
+    with pytest.raises(DataError, match=r"no training list has two of them. Take the loss 'listnet'"):
+        PredictThenOptimize(FAIRNESS, loss="listnet-within-groups", max_steps=2).fit(alone)
+
+
 def test_lambda_rank_by_hand():
     """Two items in the wrong order: the cost of the swap is 1 - 1/log2(3), and the ideal DCG is 1."""
     data = toy_data(1, lengths=(2, 2))

@@ -30,6 +30,7 @@ from spofr_core.evaluation.tradeoffs import (
 )
 from spofr_core.experiments.executors import Executor
 from spofr_core.experiments.paper.findings import Finding, findings
+from spofr_core.experiments.paper.findings_text import full_list
 from spofr_core.experiments.paper.paper_sweeps import FIGURES, VARIANTS, Scale, is_as_published, sweeps_for
 from spofr_core.experiments.paper.reproduction_page import index_page
 from spofr_core.experiments.progress import OnProgress
@@ -116,7 +117,7 @@ def reproduce(
     scale : {"small", "paper"}
     out : path
         Gets `runs/` (the store), `frames/` (Parquet and CSV), `figures/` (HTML, and PNG and SVG where there is a
-        browser), `findings.json` and `index.html`. What was run before is kept and used.
+        browser), `findings.json`, `findings.md` and `index.html`. What was run before is kept and used.
     executor, on_progress, stop
         As for `run_sweep`. A stopped reproduction draws what there is; the next call goes on.
     datasets : tuple of str
@@ -282,6 +283,7 @@ def _write(place: Path, scale: str, made: list[MadeFigure], outcome: SweepOutcom
         found = [finding for figure in made for finding in figure.findings]
         plain: dict[str, Any] = {"scale": scale, "notes": notes, "findings": [asdict(finding) for finding in found]}
         write_whole(place / "findings.json", json.dumps(plain, indent=2, ensure_ascii=False).encode("utf-8"))
+        write_whole(place / "findings.md", full_list(found).encode("utf-8"))
         page = index_page(scale, {figure.name: (figure.charts, figure.findings) for figure in made}, outcome, notes)
         write_whole(place / "index.html", page.encode("utf-8"))
     return Reproduction(place, outcome, found, notes)

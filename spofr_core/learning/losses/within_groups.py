@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from spofr_core.errors import DataError
 from spofr_core.learning.lists import Batch, Lists
 from spofr_core.learning.losses.relevance import DirectLoss
 from spofr_core.learning.losses.through_programme import RowsOfBatch
@@ -32,9 +33,20 @@ class ListNetWithinGroups(DirectLoss):
         The training lists that the batches are made of.
     per_list : bool
         Divide by the sum of the list's labels, so that all lists weigh the same, whatever their labels.
+
+    Raises
+    ------
+    DataError
+        When no list has two items of one group: there is no order to learn within groups of one.
     """
 
     def __init__(self, lists: Lists, *, per_list: bool = False) -> None:
+        if int(lists.group_counts.max(initial=0)) < 2:
+            raise DataError(
+                "The loss 'listnet-within-groups' learns the order of items of the same group, but no training list "
+                "has two of them. Take the loss 'listnet', or groups of several items.",
+                column="group",
+            )
         self._codes, self._rows = np.asarray(lists.codes, dtype=np.int64), RowsOfBatch(lists)
         self._n_groups, self._per_list = len(lists.group_names), per_list
 

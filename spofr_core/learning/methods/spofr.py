@@ -110,9 +110,9 @@ class SPOFR(ProgrammeEstimator):
     Fenchel-Young loss through the programme; the weights with the best utility of the fair policies on validation are
     kept. On the validation lists it is therefore never worse than predicting first and optimising afterwards.
 
-    SPO+ after a warm-up (`loss="spo+", warm_up="listnet"` or `"logistic"`) costs a second solution in each step, and is
-    the one to take with thousands of people, a small delta, and a scorer that must not see the group: there it beats
-    `PredictThenOptimize` (docs/quality.md).
+    SPO+ after a warm-up (`loss="spo+", warm_up="listnet"`) costs a second solution in each step, and is the one to take
+    for a network with thousands of lists, delta near 0, and a scorer that must not see the group: there it beats
+    `PredictThenOptimize`, by half a percent (docs/quality.md).
 
     Parameters
     ----------

@@ -1,0 +1,99 @@
+"""Write the parts of quality.md and reproduction.md that come from results: `python docs/make_tables.py`.
+
+Such a part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; everything else in the two documents is
+written by hand. The full lists of the reproduction go to reproduction/small.md and reproduction/paper.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from spofr_core.experiments.paper.findings import Finding
+from spofr_core.experiments.paper.findings_text import VERDICTS, full_list, one_line
+
+DOCS = Path(__file__).resolve().parent
+RESULTS = DOCS.parent / "benchmarks" / "results" / "quality.jsonl"
+FIGURES = {
+    "tradeoff": "Figure 2: utility against delta",
+    "grid": "Figure 3: every trained model",
+    "guarantee": "Figure 4: guarantees query by query",
+    "multigroup": "Figure 5: more groups",
+    "sizes": "Figure 6: the size of the training set",
+    "runtime": "Table 2: run time",
+}
+
+
+def documents() -> dict[Path, str]:
+    """Every file that is written here, as it should read."""
+    sys.path.insert(0, str(DOCS.parent / "benchmarks"))
+    try:
+        from quality_answers import answers
+    finally:
+        sys.path.pop(0)
+    lines = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()]
+    found = {scale: read_findings(scale) for scale in ("small", "paper")}
+    notes = read_plain("paper")["notes"]
+    quality, reproduction = DOCS / "quality.md", DOCS / "reproduction.md"
+    made = {
+        quality: with_parts(quality.read_text("utf-8"), answers(lines)),
+        reproduction: with_parts(
+            reproduction.read_text("utf-8"), {"claims": claims(found["small"], found["paper"], notes)}
+        ),
+    }
+    for scale, findings in found.items():
+        head = f"# Every number of the reproduction, `--scale {scale}`\n\n"
+        head += "What they come to: [The paper, run again](../reproduction.md).\n"
+        made[DOCS / "reproduction" / f"{scale}.md"] = f"{head}\n{full_list(findings)}"
+    return made
+
+
+def read_findings(scale: str) -> list[Finding]:
+    """The findings that `spofr reproduce` wrote at this scale."""
+    return [Finding(**finding) for finding in read_plain(scale)["findings"]]
+
+
+def read_plain(scale: str) -> Any:
+    """The file of the findings; its notes say how they were come by."""
+    return json.loads((DOCS / "reproduction" / f"findings-{scale}.json").read_text("utf-8"))
+
+
+def claims(small: list[Finding], paper: list[Finding], notes: list[str]) -> str:
+    """Figure by figure: claim, verdict, a line of numbers at each scale, the picture."""
+    at_size = {(finding.figure, finding.claim): finding for finding in paper}
+    blocks, heading = [], ""
+    for finding in small:
+        if finding.figure != heading:
+            heading = finding.figure
+            blocks.append(f"### {FIGURES[heading]}")
+            if (DOCS / "reproduction" / f"{heading}.png").exists():
+                blocks.append(f"![{FIGURES[heading]}](reproduction/{heading}.png)")
+        line = one_line(finding.numbers)
+        block = f"**{finding.claim}** {VERDICTS[finding.verdict]}.\n{line[:1].upper()}{line[1:]}"
+        beside = at_size.get((finding.figure, finding.claim))
+        if beside is not None:
+            how = f" ({'; '.join(notes)})" if notes else ""
+            block += f"\nAt the paper's size{how}: {VERDICTS[beside.verdict].lower()}. {one_line(beside.numbers)}"
+        blocks.append(block)
+    return "\n\n".join(blocks)
+
+
+def with_parts(text: str, parts: Mapping[str, str]) -> str:
+    """The document with these parts in place of those that it has.
+
+    Raises
+    ------
+    KeyError
+        When it asks for a part that there is not.
+    """
+    pattern = re.compile(r"(<!-- begin (.+?) -->\n).*?(<!-- end \2 -->)", flags=re.DOTALL)
+    return pattern.sub(lambda found: f"{found[1]}\n{parts[found[2]]}\n\n{found[3]}", text)
+
+
+if __name__ == "__main__":
+    for path, text in documents().items():
+        path.write_text(text, "utf-8")

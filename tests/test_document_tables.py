@@ -1,0 +1,78 @@
+"""Tables in docs/quality.md and docs/reproduction.md are what the results in the repository say."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from spofr_core.experiments.paper.findings import _CLAIMS
+from spofr_core.experiments.paper.findings_text import one_line
+
+SCRIPT = Path(__file__).resolve().parent.parent / "docs" / "make_tables.py"
+
+
+@pytest.fixture
+def make_tables():
+    before = set(sys.modules)
+    spec = importlib.util.spec_from_file_location("make_tables", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    for name in set(sys.modules) - before:
+        if name.startswith("quality"):
+            del sys.modules[name]
+
+
+def test_the_tables_are_current(make_tables):
+    for path, text in make_tables.documents().items():
+        assert path.read_text("utf-8") == text, f"{path.name} is out of date: python docs/make_tables.py"
+    quality = (make_tables.DOCS / "quality.md").read_text("utf-8")
+    assert quality.count("<!-- begin ") >= 8
+
+
+def test_a_part_is_replaced_whole_and_an_unknown_one_is_refused(make_tables):
+    text = "a\n<!-- begin x -->\nold | numbers\n<!-- end x -->\nb"
+    once = make_tables.with_parts(text, {"x": "new"})
+    assert once == "a\n<!-- begin x -->\n\nnew\n\n<!-- end x -->\nb" == make_tables.with_parts(once, {"x": "new"})
+    with pytest.raises(KeyError):
+        make_tables.with_parts(text, {"y": "new"})
+
+
+def test_every_claim_has_its_finding_in_the_small_reproduction(make_tables):
+    claims = [(figure, claim) for figure, judged in _CLAIMS.items() for claim, _ in judged]
+    assert [(finding.figure, finding.claim) for finding in make_tables.read_findings("small")] == claims
+
+
+def test_one_line_counts_the_intervals_that_exclude_zero():
+    numbers = [
+        "mslr, exposure, delta 0: SPOFR minus FULTR +0.300 (95 % interval +0.100 to +0.500, 3 seeds).",
+        "mslr, exposure, delta 0.1: SPOFR minus FULTR -0.020 (95 % interval -0.030 to -0.010, 3 seeds).",
+        "mslr, exposure, delta 0.2: SPOFR minus DELTR +0.010 (95 % interval -0.030 to +0.050, 3 seeds).",
+        "mslr, exposure, mean violation <= 0.005: SPOFR 1.068, no FULTR or DELTR gets there.",
+    ]
+    assert one_line(numbers) == (
+        "SPOFR minus FULTR: -0.020 to +0.300; of 2 intervals 1 is above 0, 1 below. "
+        "SPOFR minus DELTR: +0.010; of 1 interval 0 are above 0, 0 below; at 1 more no rival gets there."
+    )
+
+
+def test_one_line_gives_ranges_and_names_methods_with_the_same_numbers_together():
+    numbers = [
+        "a, exposure, FULTR: a model for every query at 4 of 7 deltas.",
+        "b, exposure, FULTR: a model for every query at 2 of 7 deltas.",
+        "a, exposure, SPOFR: a model for every query at 7 of 7 deltas.",
+        "b, exposure, random ranking: a model for every query at 7 of 7 deltas.",
+    ]
+    assert one_line(numbers) == (
+        "FULTR: a model for every query at 2 to 4 of 7 deltas. "
+        "SPOFR, random ranking: a model for every query at 7 of 7 deltas."
+    )
+    sizes = [
+        "500 clicks: SPOFR 0.07 s per epoch (66 epochs), FULTR 0.13 s (63 epochs).",
+        "5,000 clicks: SPOFR 0.27 s per epoch (7 epochs), FULTR 1.24 s (7 epochs) (paper: 39 s and 5 s).",
+    ]
+    assert one_line(sizes) == "SPOFR 0.07 to 0.27 s per epoch, FULTR 0.13 to 1.24 s."
+    assert one_line([]) == ""
