@@ -1,7 +1,7 @@
-"""Write the parts of quality.md and reproduction.md that come from results: `python docs/make_tables.py`.
+"""Write the parts of the documents that come from results: `python docs/make_tables.py`.
 
-Such a part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; everything else in the two documents is
-written by hand. The full lists of the reproduction go to reproduction/small.md and reproduction/paper.md.
+A part of quality.md, quality_tables.md or reproduction.md stands between `<!-- begin NAME -->` and `<!-- end NAME -->`;
+everything else in them is written by hand. The full lists of the reproduction are reproduction/small.md and paper.md.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ def documents() -> dict[Path, str]:
     lines = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()]
     found = {scale: read_findings(scale) for scale in ("small", "paper")}
     notes = read_plain("paper")["notes"]
-    quality, reproduction = DOCS / "quality.md", DOCS / "reproduction.md"
+    reproduction, tables = DOCS / "reproduction.md", answers(lines)
     made = {
-        quality: with_parts(quality.read_text("utf-8"), answers(lines)),
+        page: with_parts(page.read_text("utf-8"), tables) for page in (DOCS / "quality.md", DOCS / "quality_tables.md")
+    } | {
         reproduction: with_parts(
             reproduction.read_text("utf-8"), {"claims": claims(found["small"], found["paper"], notes)}
         ),
