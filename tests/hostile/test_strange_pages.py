@@ -6,6 +6,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -98,6 +99,13 @@ def test_what_is_served_over_http_is_for_its_own_pages(address: str) -> None:
             headers, content = refusal.headers, refusal.read().decode()
         assert headers.get("Access-Control-Allow-Origin") is None, path
         assert not re.search(r"streamlit\.app", content), path
+
+
+def test_nothing_that_is_taken_away_has_an_address() -> None:
+    """Streamlit serves its own kinds of downloads and pictures to whoever knows their address: pages have none."""
+    served = re.compile(r"\.(download_button|image|audio|video|pdf|logo)\(")
+    pages = (Path(__file__).resolve().parents[2] / "dashboard").rglob("*.py")
+    assert [str(path) for path in pages if served.search(path.read_text())] == []
 
 
 @pytest.mark.parametrize(
