@@ -288,3 +288,17 @@ def test_a_repair_leaves_alone_what_holds_delta_and_quota_however_ties_fall():
     quota = Quota(slack=0)
     labels = rows["group"][6:]
     assert all(within(quota, [labels[i] for i in ranking]) for ranking in fixed.policies[1].rankings)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0, 1e6])
+def test_the_smallest_delta_under_a_quota_grows_with_the_merits(size):
+    """Both sides of `abs(mu e_g - mu_g e) <= delta` are merits times exposures: their size changes no verdict."""
+    merits = {"f": 0.0, "g": size}
+    fairness = Fairness(delta=0.0, notion="merit", merits=merits, every_ranking=Quota(slack=0))
+    scores, groups = [0.4, 0.3, 0.2, 0.1], ["f", "f", "g", "g"]
+    policy = fair_policy(scores, groups, fairness, on_infeasible="relax")
+    found = verify(policy, scores, groups, fairness, allow_relaxed=True)
+    assert found.ok, found.reasons
+    # Of each pair one stands first: at best f takes places 2 and 4, g 1 and 3, and f is off by merits times 0.5 (e_f).
+    v = fairness.position_bias.vector(4)
+    assert policy.relaxed == pytest.approx(0.5 * size * (v[1] + v[3]) / 2, rel=1e-9)
