@@ -45,6 +45,14 @@ class Block:
         own = {"scores": self.scores[rows], "codes": self.codes[rows], "kinds": (self.kinds[q],)}
         return replace(self, offsets=np.array([0, rows.stop - rows.start]), **own)
 
+    def some(self, queries: npt.NDArray[np.int64]) -> Block:
+        """These lists alone."""
+        lengths = np.diff(self.offsets)[queries]
+        rows = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in queries])
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        kinds = tuple(self.kinds[q] for q in queries)
+        return replace(self, scores=self.scores[rows], codes=self.codes[rows], offsets=offsets, kinds=kinds)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything that is needed to try it again."""
         return {
@@ -90,7 +98,7 @@ SCORES: Mapping[str, Callable[[np.random.Generator, int], FloatArray]] = {
     "many scales": lambda rng, n: rng.choice([-1.0, 1.0], n) * _powers(rng, n, -300, 300),
     "nearly tied": lambda rng, n: 1.0 + rng.integers(-3, 4, n) * 2.0**-52,
     "far from zero": lambda rng, n: 1e15 + rng.integers(0, 100, n).astype(float),
-    "below the normal": lambda rng, n: rng.integers(0, 50, n) * 5e-324,
+    "next to nothing, and one": lambda rng, n: np.where(np.arange(n) == 0, 1.0, rng.integers(0, 50, n) * 5e-324),
     "one giant": lambda rng, n: np.where(np.arange(n) == rng.integers(n), 1e300, rng.random(n)),
 }
 
@@ -176,7 +184,7 @@ def _bias(rng: np.random.Generator, longest: int) -> tuple[PositionBias, str]:
     steps[0] = 1.0
     if kind == "steps":
         return PositionBias(values=steps), "exposure in steps"
-    return PositionBias(values=steps * 10.0 ** rng.uniform(-60, 60)), "exposure at another scale"
+    return PositionBias(values=steps * 10.0 ** rng.uniform(-29, 29)), "exposure at another scale"
 
 
 def _discount(rng: np.random.Generator, longest: int) -> Discount:

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from document_parts import write_part  # noqa: E402
 
 from spofr_core import Policies, SpofrError, fair_policies, verify  # noqa: E402
 from spofr_core.experiments import limit_threads  # noqa: E402
+from spofr_core.policy.solvers.score_sizes import score_range  # noqa: E402
 from tests.policy import quota_reference, reference  # noqa: E402
 
 RESULTS = HERE / "results"
@@ -50,9 +52,13 @@ def run(lists: int, minutes: float, folder: Path) -> None:
     """Go on until so many lists are counted in all, or the time is up."""
     limit_threads(1)
     end = time.monotonic() + 60 * minutes
-    done = counted(folder)
-    number, total = done["blocks"], done["lists"]
-    while total < lists and time.monotonic() < end:
+    total = counted(folder)["lists"]
+    done = {told["first_block"] for told in lines(folder / COUNTS)}
+    for number in count(0, BLOCKS_A_LINE):
+        if total >= lists or time.monotonic() >= end:
+            break
+        if number in done:
+            continue
         found = Found()
         start = time.perf_counter()
         for b in range(number, number + BLOCKS_A_LINE):
@@ -63,7 +69,6 @@ def run(lists: int, minutes: float, folder: Path) -> None:
             file.writelines(json.dumps({"why": why[:500], **made.to_dict()}) + "\n" for why, made in found.faulty)
         with (folder / COUNTS).open("a", encoding="utf-8") as file:
             file.write(json.dumps({**line, "counts": dict(sorted(counts.items()))}) + "\n")
-        number += BLOCKS_A_LINE
         total += counts["lists"]
         told = {name: counts[name] for name in ("lists", "failed", "refused", "glop", "compared", "differ")}
         print(f"{total:,} lists; the last {line['seconds']} s: {told}", file=sys.stderr, flush=True)
@@ -105,9 +110,7 @@ def check(made: Block) -> Found:
         policies = solved(made)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
         if len(made) > 1:
-            for q in range(len(made)):
-                found.add(check(made.one(q)))
-            return found
+            return apart(made)
         found.counts.update(["lists", "refused" if isinstance(error, SpofrError) else "failed"])
         found.faulty.append((f"{type(error).__name__}: {error}", made))
         return found
@@ -129,6 +132,21 @@ def check(made: Block) -> Found:
         found.faulty.append((str(queries["reasons"].iloc[q]), made.one(q)))
     found.counts["verified"] += int(queries["ok"].sum())
     found.add(compared(made, policies))
+    return found
+
+
+def apart(made: Block) -> Found:
+    """Lists whose scores are too large or too small to compute with, one by one, and then the others."""
+    longest = int(np.diff(made.offsets).max())
+    least, most = score_range(made.fairness.position_bias.vector(longest), made.discount.vector(longest))
+    sizes = np.maximum.reduceat(np.abs(made.scores), made.offsets[:-1])
+    outside = (sizes > 0) & ((sizes < least) | (sizes > most))
+    found = Found()
+    alone = outside if outside.any() else np.ones(len(made), dtype=bool)
+    for q in np.flatnonzero(alone):
+        found.add(check(made.one(int(q))))
+    if not alone.all():
+        found.add(check(made.some(np.flatnonzero(~alone))))
     return found
 
 

@@ -154,6 +154,13 @@ def is_full(error: object) -> bool:
     return isinstance(error, OSError) and error.errno in _FULL
 
 
+def why_nothing_is_kept(error: OSError) -> str | None:
+    """What the disk is where it takes nothing: "full" or "read-only"; None where an error says something else."""
+    if is_full(error):
+        return "full"
+    return "read-only" if error.errno == errno.EROFS else None
+
+
 def size_of(folder: Path) -> int:
     """Bytes of all files below a folder; files that vanish meanwhile count as nothing."""
     total = 0

@@ -232,7 +232,8 @@ def _status(state: dict[str, Any], cancelled: bool) -> Status:
     if "owner" in state:
         alive = Owner.from_dict(state["owner"]).alive
     else:
-        alive = time.time() - float(state.get("launched", 0.0)) < STARTING
+        # A clock that was set back must not keep a process that never spoke "starting" for as long.
+        alive = abs(time.time() - float(state.get("launched", 0.0))) < STARTING
     if not alive:
         return "cancelled" if cancelled else "interrupted"
     return "stopping" if cancelled else status

@@ -7,13 +7,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from dashboard.jobs.job_board import JobBoard, first_in_line, slot_lock, workers
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import FileLock, Owner
-from spofr_core.files import read_json, write_json
+from spofr_core.files import DiskFull, explain_full_disk, read_json, write_json
 
 NICE = 5
 """Pages answer first."""
@@ -80,7 +81,8 @@ class _Report:
     def write(self, status: str, **more: Any) -> None:
         left: dict[str, Any] = {} if status in ("queued", "running") else {"running": {}, "seconds_left": None}
         content = {"status": status, "owner": self._owner, "updated": time.time(), **self._counts, **left, **more}
-        write_json(self._path, content)
+        with explain_full_disk(self._path.parents[2]):
+            write_json(self._path, content)
         self._written = time.monotonic()
 
 
@@ -112,7 +114,8 @@ def _work(folder: Path, report: _Report, stop: _Stop) -> int:
         unexpected = f"{type(error).__name__}: {error} (more is in details.txt of the job)"
         reason = str(error) if isinstance(error, SpofrError) else unexpected
         _say(reason)
-        report.write("failed", reason=reason)
+        with suppress(DiskFull):  # then it is found interrupted, and goes on when there is room
+            report.write("failed", reason=reason)
         if isinstance(error, SpofrError):
             return 1
         raise
@@ -124,7 +127,8 @@ def _work(folder: Path, report: _Report, stop: _Stop) -> int:
 
 
 def _say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
+    with suppress(OSError):  # a log that cannot be written ends no work
+        print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from dashboard.charts.drawing import CONFIG, Drawing
 from dashboard.escaping import markdown
 from spofr_core.data import write_csv
 from spofr_core.errors import SpofrError
+from spofr_core.files import why_nothing_is_kept
 from spofr_core.reporting import meaning, within_a_sentence
 
 MOST_ROWS = 5000
@@ -24,6 +26,7 @@ MOST_ROWS = 5000
 HEAD_START = 0.08
 """Seconds that a chart which a reader waits for has to itself."""
 _OPENING = "opening"
+_LOGGER = logging.getLogger(__name__)
 
 
 def chart(
@@ -165,5 +168,13 @@ def explain_errors(page: Callable[[], None]) -> Callable[[], None]:
             page()
         except SpofrError as error:
             st.error(markdown(error.plain, 1000), icon=":material/error:")
+        except OSError as error:
+            why = why_nothing_is_kept(error)
+            if why is None:
+                raise
+            # The path is for who runs the server, not for its visitors.
+            _LOGGER.error("The disk is %s: %s could not be written.", why, error.filename or "a file")
+            sentence = f"The disk of this server is {why}, so nothing new can be kept there. What was kept is safe."
+            st.error(f"{sentence} Who runs the server has to mend it.", icon=":material/error:")
 
     return wrapper

@@ -16,7 +16,7 @@ import typer
 from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.shell_words import in_shell_words
 from spofr_core.errors import SpofrError, first_line
-from spofr_core.files import is_full
+from spofr_core.files import why_nothing_is_kept
 from spofr_core.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -59,8 +59,10 @@ def _end(sentence: str, code: int) -> NoReturn:
 
 def _about_the_system(error: OSError) -> str:
     """What the system refused, and for which file."""
-    if is_full(error):
-        return f"The disk is full: {error.filename or 'a file'} could not be written. Free some space, and try again."
+    why = why_nothing_is_kept(error)
+    if why is not None:
+        remedy = "Free some space, and try again." if why == "full" else "Make it writable, or name another place."
+        return f"The disk is {why}: {error.filename or 'a file'} could not be written. {remedy}"
     return f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")
 
 

@@ -130,6 +130,12 @@ class Service:
             if self.settings.otherwise == "refuse":
                 raise Refused(422, [{"field": "items", "message": str(error)}]) from error
             return self._by_score(values, no_policy(error), record)
+        except sqlite3.Error as error:  # a full disk, for instance: once a request, so in one line
+            if self.settings.otherwise == "refuse":
+                raise Refused(503, [{"field": "", "message": f"The counters cannot be written ({error})."}]) from error
+            _LOGGER.error("The counters cannot be written (%s): a list is shown sorted by score.", error)
+            self.metrics.failed.inc()
+            return self._by_score(values, "the counters cannot be written", record)
         except Exception:  # whatever breaks, readers are shown a ranking; it is counted and written down
             if self.settings.otherwise == "refuse":
                 raise
@@ -144,8 +150,8 @@ class Service:
         if self._keeps_log:
             try:
                 self.store.keep(record(ranked))
-            except sqlite3.Error:
-                _LOGGER.exception("An impression sorted by score could not be logged.")
+            except sqlite3.Error as error:
+                _LOGGER.error("An impression sorted by score could not be logged (%s).", error)
         return ranked
 
     def _check_size(self, **sizes: int) -> None:

@@ -118,7 +118,7 @@ def test_a_status_of_a_number_that_another_process_has_now_is_interrupted(store,
     claim = store.claim(config, "data")
     path = store.folder(config.run) / "status.json"
     content = json.loads(path.read_text())
-    content["owner"]["started"] -= 1000
+    content["owner"] = {**content["owner"], "started": 0.0, "after_boot": -1000.0}
     path.write_text(json.dumps(content))
     assert store.get(config.run).status == "interrupted"
     claim.release()
@@ -313,3 +313,14 @@ def test_sweeps_are_remembered_the_latest_first(store):
     time.sleep(0.01)
     store.remember_sweep("b", {"x": 2}, ["r"])
     assert [sweep["sweep"] for sweep in store.sweeps()] == ["b", "a"]
+
+
+def test_a_checkpoint_outlives_no_run_that_has_ended(store, config):
+    """A process killed after the last word of a run leaves it; one of a run that was let go is what it goes on from."""
+    for ended in (False, True):
+        claim = store.claim(config, "data")
+        claim.checkpoint.mkdir(exist_ok=True)
+        claim.finish(output(1.0)) if ended else claim.release()
+        claim.checkpoint.mkdir(exist_ok=True)
+        store.sweep_up()
+        assert claim.checkpoint.exists() is not ended

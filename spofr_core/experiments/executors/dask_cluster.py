@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -18,7 +19,7 @@ import dask.config
 from cachetools import LRUCache
 from distributed import Client, Event, KilledWorker, LocalCluster, get_worker
 
-from spofr_core.errors import ConfigError
+from spofr_core.errors import ConfigError, SpofrError
 from spofr_core.experiments.executors.protocol import (
     ATTEMPTS,
     Cancelled,
@@ -37,6 +38,10 @@ CONNECT_SECONDS = 6.0
 WORKER_SECONDS = 3.0
 """Together they stay below ten seconds: so long somebody waits in front of a wrong address."""
 PATIENCE = 0.25
+GONE_SECONDS = 5.0
+"""After so long without its scheduler a batch ends; what was done is kept by whoever asked for it."""
+ALONE_SECONDS = 60.0
+"""After so long without any worker, too: workers may be replaced, but somebody should know that there are none."""
 KEPT = 3
 """Shared data sets kept on the cluster; the one that was used least recently is released first."""
 
@@ -67,6 +72,11 @@ class DaskExecutor(Executor):
                 silence_logs=logging.ERROR,
             )
             address = self._cluster.scheduler_address
+        # Dask tells of every lost connection with a traceback; here a lost one is a sentence.
+        self._levels = {handler: handler.level for handler in logging.getLogger("distributed").handlers}
+        for handler in self._levels:
+            handler.setLevel(logging.CRITICAL)
+        self._address = address
         try:
             self._client = _connect(address)
         except BaseException:
@@ -86,8 +96,43 @@ class DaskExecutor(Executor):
         return max(1, sum(int(count) for count in self._client.nthreads().values()))
 
     def _outcomes(self, tasks: Iterable[Task], order: Order) -> Generator[Outcome]:
-        """A cancelled task ends at its next message."""
-        batch = _Batch(self._client, order.work)
+        """A cancelled task ends at its next message.
+
+        Raises
+        ------
+        SpofrError
+            When the scheduler, or every worker, has been gone for a while.
+        """
+        try:
+            yield from self._settled(tasks, order)
+        except OSError as error:  # what Dask raises where a connection is lost
+            if self._client.status == "running":
+                raise
+            raise self._lost("is gone", "start it again") from error
+
+    def _lost(self, how: str, remedy: str) -> SpofrError:
+        return SpofrError(
+            f"The Dask scheduler at {self._address!r} {how}: what is done is kept. To go on from here, {remedy}, or "
+            "leave --scheduler out, and give the same command."
+        )
+
+    def _look(self, seen: _Seen) -> None:
+        """End a batch that nobody works on any more."""
+        now = time.monotonic()
+        if self._client.status == "running":
+            seen.scheduler = now
+        if now - seen.scheduler > GONE_SECONDS:
+            raise self._lost("is gone", "start it again")
+        if now - seen.looked > 1.0 and self._client.status == "running":
+            seen.looked = now
+            if self._client.nthreads():
+                seen.worker = now
+        if now - seen.worker > ALONE_SECONDS:
+            worker = f"start a worker with `dask worker {self._address} --nthreads 1`"
+            raise self._lost(f"has had no worker for {ALONE_SECONDS:.0f} s", worker)
+
+    def _settled(self, tasks: Iterable[Task], order: Order) -> Generator[Outcome]:
+        batch, seen = _Batch(self._client, order.work), _Seen()
         waiting = iter(tasks)
         more = True
         try:
@@ -103,7 +148,11 @@ class DaskExecutor(Executor):
                 event = batch.next_event()
                 if order.stop():
                     return
+                self._look(seen)
                 if event is None:
+                    continue
+                if self._client.status != "running":  # asked for again when the scheduler is back
+                    batch.put_back(event)
                     continue
                 kind, key, content = event
                 if kind == "message":
@@ -131,8 +180,19 @@ class DaskExecutor(Executor):
         """Leave the cluster; end it if it was started here."""
         self._shared.clear()
         self._client.close()
+        for handler, level in self._levels.items():
+            handler.setLevel(level)
         if self._cluster is not None:
             self._cluster.close()
+
+
+@dataclass
+class _Seen:
+    """When scheduler and workers were last there, and when somebody last looked for workers."""
+
+    scheduler: float = field(default_factory=time.monotonic)
+    worker: float = field(default_factory=time.monotonic)
+    looked: float = 0.0
 
 
 class _Batch:
@@ -163,6 +223,11 @@ class _Batch:
         except queue.Empty:
             return None
 
+    def put_back(self, event: tuple[str, str, Any]) -> None:
+        """Look at an event later."""
+        time.sleep(PATIENCE)
+        self._events.put(event)
+
     def settle(self, key: str, future: Any) -> Outcome | Task | None:
         """The outcome of a future that ended; the task itself if it must be sent again; None for an old future."""
         if key not in self.running or self.running[key][1] is not future:
@@ -188,7 +253,9 @@ class _Batch:
         return Outcome(task.key, failure=lost(ATTEMPTS, how))
 
     def cancel(self) -> None:
-        """Stop what is under way, and listening to it."""
+        """Stop what is under way, and listening to it; where the scheduler is gone nobody is left to be told."""
+        if self._client.status != "running":
+            return
         if self.running:
             self._unwanted.set()
             self._client.cancel([future for _, future in self.running.values()], force=True)

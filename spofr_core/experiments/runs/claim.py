@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -63,12 +64,15 @@ class Claim:
         return self.folder / "checkpoint"
 
     def metric(self, message: dict[str, Any]) -> None:
-        """Append a validation, as one write, so that readers see whole lines."""
+        """Append a validation, as one write, so that readers see whole lines; one that fits in part is taken back."""
         line = (json.dumps(message, allow_nan=False) + "\n").encode("utf-8")
         with explain_full_disk(self._root):
             handle = os.open(self.folder / "metrics.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                os.write(handle, line)
+                before = os.fstat(handle).st_size
+                if os.write(handle, line) < len(line):
+                    os.ftruncate(handle, before)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder / "metrics.jsonl"))
             finally:
                 os.close(handle)
 

@@ -14,21 +14,36 @@ import psutil
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, told apart from later ones with the same number by its start time."""
+    """A process, told apart from later ones with the same number by its start.
+
+    Parameters
+    ----------
+    host : str
+    pid : int
+    started : float
+        In seconds since 1970, by the clock of the machine, which somebody may set.
+    boot : str
+        Names the start of the machine, where the system does.
+    after_boot : float
+        Seconds from that to the start of the process: no clock changes it.
+    """
 
     host: str
     pid: int
     started: float
+    boot: str = ""
+    after_boot: float = 0.0
 
     @classmethod
     def me(cls) -> Owner:
         """This process."""
-        return cls(socket.gethostname(), os.getpid(), psutil.Process().create_time())
+        return cls(socket.gethostname(), os.getpid(), psutil.Process().create_time(), _boot(), _after_boot(os.getpid()))
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Owner:
         """Read back what `to_dict` gave."""
-        return cls(str(content["host"]), int(content["pid"]), float(content["started"]))
+        since = (str(content.get("boot", "")), float(content.get("after_boot", 0.0)))
+        return cls(str(content["host"]), int(content["pid"]), float(content["started"]), *since)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dict for JSON."""
@@ -42,11 +57,30 @@ class Owner:
         try:
             process = psutil.Process(self.pid)
             # A zombie has ended; only its parent has not asked how yet.
-            return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - self.started) < 1.0
+            return process.status() != psutil.STATUS_ZOMBIE and self._is(process)
         except psutil.NoSuchProcess:
             return False
         except psutil.AccessDenied:
             return True
+
+    def _is(self, process: psutil.Process) -> bool:
+        """Whether it is the same process, and no later one with its number."""
+        if self.boot and self.boot == _boot():
+            return abs(_after_boot(process.pid) - self.after_boot) < 1.0
+        return not self.boot and abs(process.create_time() - self.started) < 1.0
+
+
+def _boot() -> str:
+    """A name of this start of the machine; nothing where the system has none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _after_boot(pid: int) -> float:
+    """Seconds from the start of the machine to that of a process: both are told by the clock, their distance is not."""
+    return psutil.Process(pid).create_time() - psutil.boot_time()
 
 
 class FileLock:

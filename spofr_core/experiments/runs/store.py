@@ -233,7 +233,8 @@ class RunStore:
         return removed
 
     def sweep_up(self) -> None:
-        """Clear away what killed processes left behind: temporary files and half-removed runs."""
+        """Clear away what killed processes left behind: temporary files, half-removed runs, checkpoints of ended ones."""
+        self._clear_checkpoints()
         for pattern in (".removed-*", "*/.new-*", "*/.*.parquet.*", "*/.*.json.*", "*/.*.txt.*", "*/.*.jsonl.*"):
             for left in self._runs.glob(pattern):
                 run = left.parent.name if left.parent != self._runs else left.name.split("-")[1]
@@ -247,6 +248,19 @@ class RunStore:
         for left in (*self.root.glob(".*.parquet.*"), *self.root.glob("sweeps/.*.json.*")):
             if time.time() - left.stat().st_mtime > ABANDONED:
                 left.unlink(missing_ok=True)
+
+    def _clear_checkpoints(self) -> None:
+        """Whoever is killed just after the last word of a run has not deleted its checkpoint."""
+        for left in self._runs.glob("*/checkpoint"):
+            lock = FileLock.acquire(self.root / ".locks" / left.parent.name)
+            if lock is None:
+                continue
+            try:
+                record = self.get(left.parent.name)
+                if record is not None and record.status in ("done", "failed"):
+                    shutil.rmtree(left, ignore_errors=True)
+            finally:
+                lock.release()
 
     def export(self, runs: Iterable[str], path: str | Path) -> Path:
         """Write runs into one zip file: their configs, results, models and logs, without checkpoints."""
