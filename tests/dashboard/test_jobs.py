@@ -48,7 +48,7 @@ def test_a_job_belongs_to_its_visitor(board):
 
 def test_the_state_is_what_the_files_say(board):
     alive = Owner.me().to_dict()
-    dead = {**alive, "started": alive["started"] - 1000}
+    dead = {**alive, "after_boot": alive["after_boot"] - 1000}
     for state, cancelled, expected in [
         ({"status": "running", "owner": alive}, False, "running"),
         ({"status": "running", "owner": alive}, True, "stopping"),

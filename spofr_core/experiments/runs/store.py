@@ -233,7 +233,7 @@ class RunStore:
         return removed
 
     def sweep_up(self) -> None:
-        """Clear away what killed processes left behind: temporary files, half-removed runs, checkpoints of ended ones."""
+        """Clear away what killed processes left: temporary files, half-removed runs, checkpoints of ended ones."""
         self._clear_checkpoints()
         for pattern in (".removed-*", "*/.new-*", "*/.*.parquet.*", "*/.*.json.*", "*/.*.txt.*", "*/.*.jsonl.*"):
             for left in self._runs.glob(pattern):
