@@ -14,6 +14,8 @@ from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
 from spofr_core.policy.solvers.kernels.interior_point import (
     AT_HIGH,
     AT_LOW,
+    CAREFUL,
+    CLOSE,
     HIGH,
     LOW,
     Interior,
@@ -212,12 +214,13 @@ def _start_list(problem: Problem, answer: Answer, q: int, seed: int) -> None:
         for g in range(n_groups):
             row[LOWER, g], row[UPPER, g] = -np.inf, np.inf
     it = _interior_of(place, seat, row, marks, n, n_groups)
-    for on_face in (False, True):
-        if on_face:
-            _keep_to_face(it)
-        near = approach(it, _GAP * n)
-        if not near or _entries(it) <= 2 * n + n_groups:  # as many as a corner has
-            break
+    near = approach(it, _GAP * n, CLOSE)
+    if not near:
+        it = _interior_of(place, seat, row, marks, n, n_groups)
+        near = approach(it, _GAP * n, CAREFUL)
+    if near and _entries(it) > 2 * n + n_groups:  # more than a corner has
+        _keep_to_face(it)
+        approach(it, _GAP * n, CLOSE)
     mixed = np.empty((len(answer.rankings), n), np.int32)
     count = _take_apart(it, mixed, answer.probabilities[q])
     for r in range(count):

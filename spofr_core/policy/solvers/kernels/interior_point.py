@@ -22,9 +22,15 @@ from numpy.typing import NDArray
 
 from spofr_core.policy.solvers.kernels.list_desk import Floats, Ints, jit, sum_jit
 
-_CLOSE = 0.995  # share of the way to the nearest bound that a step goes
-_ROUNDS = 80  # it takes 10 to 40
-_PATIENCE = 4  # rounds without progress before it is given up
+CLOSE = 0.995
+"""Share of the way to the nearest bound that a step goes."""
+
+CAREFUL = 0.9
+"""The same where longer steps have led into a corner in which rounding ends them."""
+
+_ROUNDS = 200  # it takes 10 to 40; up to 100 in long lists most of whose groups are free
+_PATIENCE = 6  # rounds without progress before it is given up
+_PROGRESS = 0.98  # times the gap before, at most
 _LOST = 10.0  # a step that multiplies the gap by this is not taken
 _ROUNDING = 1e-4  # nor one that adds more than this to the error of a row's sum
 _NEAR = 1e5  # times the target is near enough
@@ -371,10 +377,10 @@ def _advance(it: Interior, step: float, step_z: float) -> None:
 
 
 @jit
-def approach(it: Interior, target: float) -> bool:
+def approach(it: Interior, target: float, share: float) -> bool:
     """Go from `x` towards the optimum until the products x z sum to `target`, or rounding allows no more.
 
-    Returns whether it came near enough to tell which entries of the optimum are zero.
+    `share` is `CLOSE` or `CAREFUL`. Returns whether it came near enough to tell which entries of the optimum are zero.
     """
     products = _start(it)
     gap, error = _gap(it, 0.0, 0.0), _error(it, 0.0)
@@ -387,11 +393,11 @@ def approach(it: Interior, target: float) -> bool:
         step, step_z = _longest_steps(it, 1.0)
         left = _gap(it, step, step_z) / gap
         _find_step(it, left**3 * gap / products, 1.0)
-        step, step_z = _longest_steps(it, _CLOSE)
+        step, step_z = _longest_steps(it, share)
         after, error_after = _gap(it, step, step_z), _error(it, step)
         if not (after < _LOST * gap and error_after < _LOST * error + _ROUNDING):  # not a number either
             break
         _advance(it, step, step_z)
-        idle = idle + 1 if after > 0.9 * gap else 0
+        idle = idle + 1 if after > _PROGRESS * gap else 0
         gap, error = after, error_after
     return gap <= _NEAR * target
