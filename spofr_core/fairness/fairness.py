@@ -27,6 +27,10 @@ class Told(NamedTuple):
     latex: str
 
 
+MOST_MERITS = 1e12
+"""How many times another a merit may be: beyond it the smaller has no digits left beside the larger."""
+
+
 class Fairness(StrictModel):
     """What is asked of every list.
 
@@ -118,6 +122,12 @@ class Fairness(StrictModel):
                     f"the merit of group {name!r} is {merit:g}; give 0, or a number from {LEAST_SCALE:g} to "
                     f"{MOST_SCALE:g}: only the proportions of merits matter."
                 )
+        given = [merit for merit in (self.merits or {}).values() if merit > 0]
+        if given and max(given) > MOST_MERITS * min(given):
+            raise ValueError(
+                f"merits go from {min(given):g} to {max(given):g}; one may be {MOST_MERITS:g} times another at most: "
+                "give 0 where there is no merit to speak of."
+            )
         return self
 
     @staticmethod

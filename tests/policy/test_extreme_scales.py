@@ -51,7 +51,10 @@ def case_of(seed: int, most: int) -> tuple[np.ndarray, np.ndarray, Fairness, Dis
     codes = rng.integers(0, 2 if notion == "gap" else groups, n)
     v, w = vector_of(rng, n, PositionBias), vector_of(rng, n, Discount)
     delta = float(rng.choice([0.0, 0.01, 0.1, 1.0, 1e-300, 1e200]))
-    merits = {str(g): power(rng, -29, 29) if rng.random() < 0.3 else float(rng.uniform(0.1, 3)) for g in range(groups)}
+    scale = power(rng, -23, 23)
+    merits = {
+        str(g): scale * (power(rng, -6, 5.9) if rng.random() < 0.3 else rng.uniform(0.1, 3)) for g in range(groups)
+    }
     fairness = Fairness(
         delta=delta * (1.0 if unit == "share" else float(v.vector(n).max())),
         notion=notion,
@@ -157,5 +160,7 @@ def test_vectors_beyond_measure_are_refused_with_the_range(values: list[float]) 
             kind(values=values)
     with pytest.raises(ConfigError, match="even the first position has an exposure of"):
         PositionBias(power=101.0)
+    with pytest.raises(ConfigError, match="merits go from 1e-05 to 1e\\+08; one may be 1e\\+12 times another"):
+        Fairness(notion="merit", merits={"a": 1e-5, "b": 1e8}, delta=0.1)
     with pytest.raises(ConfigError, match=r"merit of group 'a' is .* from 1e-30 to 1e\+30"):
         Fairness(notion="merit", merits={"a": values[0], "b": 1.0}, delta=0.1)

@@ -18,7 +18,7 @@ from ortools.linear_solver import pywraplp
 from scipy.optimize import linear_sum_assignment
 
 from spofr_core.errors import ConfigError, InfeasibleFairness, SpofrError
-from spofr_core.fairness import format_delta
+from spofr_core.fairness import TOLERANCE, format_delta
 from spofr_core.policy.decomposition import decompose
 from spofr_core.policy.programme import FloatArray, IntArray, LinearConstraint, PreparedLists, Programme
 from spofr_core.policy.solvers.solver import Solution
@@ -156,6 +156,8 @@ class GlopSolver:
             extra = vertex.constraint_multipliers
             bound[q] = _dual_bound(programme, q, vertex)
             lotteries[q] = _lottery(lists, q, vertex.matrix)
+            if self._after_exact and not _reaches(programme, q, lotteries[q], bound[q]):
+                raise self._trouble("did not reach its own bound", programme, q)
         rankings, probabilities, counts = _pack(lists, lotteries)
         return Solution(
             rankings, probabilities, counts, multipliers, bound, solver="glop", constraint_multipliers=extra
@@ -221,11 +223,25 @@ class GlopSolver:
         name = programme.lists.query_name(q)
         if status == pywraplp.Solver.INFEASIBLE and constraints:
             raise _infeasible(programme, name)
-        said = f"GLOP {_STATUS.get(status, f'returned status {status}')} for query {name!r}"
-        if self._after_exact or constraints or programme.lists.increasing:
-            before = ", after the exact solver had not solved it either" if self._after_exact else ""
-            raise SpofrError(f"{said}{before}: look for scores of very different sizes, or ask for a larger delta.")
-        raise SpofrError(f"{said}; try solver='exact'.")
+        raise self._trouble(_STATUS.get(status, f"returned status {status}"), programme, q)
+
+    def _trouble(self, what: str, programme: Programme, q: int) -> SpofrError:
+        said = f"GLOP {what} for query {programme.lists.query_name(q)!r}"
+        if not (self._after_exact or programme.constraints or programme.lists.increasing):
+            return SpofrError(f"{said}; try solver='exact'.")
+        before = ", after the exact solver had not solved it either" if self._after_exact else ""
+        return SpofrError(
+            f"{said}{before}: look for scores, exposures or merits of very different sizes, or ask for a larger delta."
+        )
+
+
+def _reaches(programme: Programme, q: int, lottery: tuple[npt.NDArray[np.int32], FloatArray], bound: float) -> bool:
+    """Whether a lottery is as good as its dual bound says, by the measure of `verify`."""
+    lists = programme.lists
+    y = programme.scores[lists.offsets[q] : lists.offsets[q + 1]]
+    w, (rankings, probabilities) = lists.w[: len(y)], lottery
+    utility = float(probabilities @ (y[rankings] @ w))
+    return bound - utility <= TOLERANCE * float(np.abs(y).max()) * float(w.sum())
 
 
 def _allowed(lists: PreparedLists, q: int, groups: IntArray) -> npt.NDArray[np.bool_] | None:
