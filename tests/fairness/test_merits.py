@@ -35,7 +35,7 @@ def test_sum_per_list_is_the_named_variant():
 
 
 def test_refusals():
-    with pytest.raises(DataError, match="this dataset has none"):
+    with pytest.raises(DataError, match="this data has none"):
         group_merits(dataset(None))
     with pytest.raises(DataError, match="every relevance label is 0"):
         group_merits(dataset(np.zeros(5)))
