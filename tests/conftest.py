@@ -19,9 +19,15 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+MAIN = sys.modules["__main__"]
+
+
 @pytest.fixture(autouse=True)
 def main_module() -> Iterator[None]:
-    """Give the main module back: Streamlit puts its script there, and spawned processes would run that script again."""
-    before = sys.modules["__main__"]
+    """Give the main module back: Streamlit puts its script there, and spawned processes would run that script again.
+
+    Before a test too: what a whole file shares may have opened a page before its first one.
+    """
+    sys.modules["__main__"] = MAIN
     yield
-    sys.modules["__main__"] = before
+    sys.modules["__main__"] = MAIN

@@ -129,7 +129,10 @@ def test_boxes_in_the_sidebar_narrow_down_and_say_when_nothing_is_left():
 def test_an_upload_names_slices_and_time_and_its_lines_find_a_slice_again(tmp_path, monkeypatch):
     app = uploaded("sliced.csv", SLICED)
     assert app.multiselect(key="map-slices").value == []  # offered, and not chosen by itself
-    assert any("it may be country and device for slices and day for the time" in plain(c.value) for c in app.caption)
+    assert any(
+        "The first rows suggest country and device for slices and day for the time." in plain(c.value)
+        for c in app.caption
+    )
     app.multiselect(key="map-slices").set_value(["country", "device"])
     app.selectbox(key="map-time").set_value("day")
     press(rerun(app))

@@ -472,7 +472,7 @@ def test_jobs_that_ended_offer_what_can_be_done_with_them(quiet):
     rerun(app)
     (job,) = quiet.jobs()
     state = quiet.folder / job.job / "state.json"
-    dead = {**Owner.me().to_dict(), "started": 0.0}
+    dead = {**Owner.me().to_dict(), "started": 0.0, "after_boot": -100.0}
     write_json(state, {"status": "running", "owner": dead, "done": 3})
     rerun(app)
     assert any("interrupted, 3 of 14 runs done" in plain(text.value) for text in app.caption)
