@@ -201,7 +201,7 @@ def _on_the_edge(made: Block, rng: np.random.Generator) -> Block:
     first = made.one(0)
     strictest = made.fairness.with_delta(0.0)
     try:
-        fair_policies(first.scores, first.codes, first.offsets, strictest, group_names=made.names)
+        fair_policies(np.zeros(len(first.codes)), first.codes, first.offsets, strictest, group_names=made.names)
         return made
     except InfeasibleFairness as error:
         least = error.min_delta

@@ -1,4 +1,4 @@
-"""SIGKILL at random instants, and what was left: `python benchmarks/faults.py kills --kills 1000`, then `... report`.
+"""SIGKILL at random instants: `python benchmarks/faults.py kills`, `... processes`, then `... report`.
 
 Every piece of work (see `kill_works`) is killed up to six times, goes on after each as its user would let it, and must
 end in the bytes and numbers of an undisturbed run. A line of `results/kills.jsonl` tells of each; runs add up.
@@ -22,9 +22,11 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from document_parts import write_part  # noqa: E402
+from killing import Chain  # noqa: E402
 
 KILLS = HERE / "results" / "kills.jsonl"
 CUTS = (
+    "at any instant",
     "before the first write",
     "while it wrote",
     "at a move into place",
@@ -50,10 +52,7 @@ def kills(most: int, names: list[str], first_seed: int, target: Path) -> int:
             start, before = time.monotonic(), count
             while count < most:
                 chain = disturbed(work, Path(root), seed, whole)
-                with target.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(chain.to_dict()) + "\n")
-                for fault in chain.faults:
-                    print(f"{name}, seed {seed}: {fault}", file=sys.stderr, flush=True)
+                keep(chain, target)
                 faults += len(chain.faults)
                 count += len(chain.cuts)
                 seed += 1
@@ -64,6 +63,29 @@ def kills(most: int, names: list[str], first_seed: int, target: Path) -> int:
                 flush=True,
             )
     return faults
+
+
+def processes(most: int, names: list[str], target: Path) -> int:
+    """The same with whole processes."""
+    from kill_processes import NAMES, chains
+
+    faults = 0
+    with tempfile.TemporaryDirectory(prefix="faults-") as root:
+        for name in names or NAMES:
+            done = [line for line in told(target) if line["work"] == name]
+            left = most - sum(line["kills"] for line in done)
+            for chain in chains(name, Path(root), left, len(done)):
+                keep(chain, target)
+                faults += len(chain.faults)
+    return faults
+
+
+def keep(chain: Chain, target: Path) -> None:
+    """Add a line, and say what is wrong."""
+    with target.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(chain.to_dict()) + "\n")
+    for fault in chain.faults:
+        print(f"{chain.work}, seed {chain.seed}: {fault}", file=sys.stderr, flush=True)
 
 
 def told(path: Path) -> list[dict[str, object]]:
@@ -91,15 +113,15 @@ def report() -> str:
             f"| {row['faulty']:,} |"
         )
     text = (
-        f"`python benchmarks/faults.py kills`: {total['kills']:,} kills in {total['chains']:,} runs, "
-        f"{total['faulty']:,} of which showed a fault."
+        f"`python benchmarks/faults.py kills` and `... processes`: {total['kills']:,} kills in "
+        f"{total['chains']:,} runs, {total['faulty']:,} of which showed a fault."
     )
     return "\n".join([text, "", *table, *faults[:20]])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=["kills", "report"])
+    parser.add_argument("part", choices=["kills", "processes", "report"])
     parser.add_argument("--kills", type=int, default=150, help="of each work")
     parser.add_argument("--work", action="append", default=[])
     parser.add_argument("--seed", type=int, default=0)
@@ -110,6 +132,8 @@ def main() -> None:
         write_part("kills", text)
         print(text)
         return
+    if asked.part == "processes":
+        sys.exit(1 if processes(asked.kills, asked.work, asked.results) else 0)
     sys.exit(1 if kills(asked.kills, asked.work, asked.seed, asked.results) else 0)
 
 

@@ -118,7 +118,7 @@ def run_results(root: Path) -> dict[str, Any]:
         found[f"{record.run} status"] = record.status
         measured = {name: value for name, value in record.measured.items() if name != "seconds"}
         found[f"{record.run} measured"] = measured
-        for path in (*sorted((folder / "model").iterdir()), folder / "test.parquet", folder / "validation.parquet"):
+        for path in (*sorted(folder.glob("model/*")), folder / "test.parquet", folder / "validation.parquet"):
             if path.name != "model.json":
                 found[f"{record.run} {path.name}"] = digest(path)
         found[f"{record.run} model.json"] = _without_times(read_json(folder / "model" / "model.json"))

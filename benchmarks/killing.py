@@ -26,7 +26,7 @@ from typing import Any
 COMPUTING, WRITING, MOVING = range(3)
 MOST_KILLS = 6
 """Of one piece of work; after them it is let alone."""
-PATIENCE = 300.0
+PATIENCE = 900.0
 FOLDER = "work"
 """The same for all of them: names of runs, and reports, carry the paths of their data."""
 
@@ -168,7 +168,7 @@ def disturbed(work: Work, root: Path, seed: int, whole: tuple[dict[str, Any], fl
         if code != 0:
             chain.faults.append(f"the run after {len(chain.cuts)} kills ended with code {code}: {said(folder)[-600:]}")
         break
-    chain.faults += _differences(expected, work.result(folder))
+    chain.faults += differences(expected, work.result(folder))
     if not chain.faults:
         shutil.rmtree(folder)
     else:
@@ -255,7 +255,8 @@ def _cut(writes: int) -> str:
     return "after the last write" if ended >= writes else "between two writes"
 
 
-def _differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
+def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    """What of the results is not that of an undisturbed run, in sentences."""
     names = expected.keys() | found.keys()
     wrong = sorted(name for name in names if expected.get(name) != found.get(name))
     return [f"{name} is not that of an undisturbed run" for name in wrong]
