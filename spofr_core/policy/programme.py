@@ -264,7 +264,7 @@ def _written_out(
     terms, relaxed = feasible_terms(fairness, composition, on_infeasible, name_of)
     windows, lifted = permitted_windows(fairness, composition, on_infeasible, name_of)
     if windows is not None:
-        within = feasible_delta(fairness, terms, windows, on_infeasible, name_of)
+        within = feasible_delta(fairness, terms, windows, on_infeasible, name_of, relaxed)
         terms, relaxed = _raised(terms, within), relaxed | within
     lower, upper = terms.total_bounds()
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal
 
 import numpy as np
@@ -95,8 +95,12 @@ def feasible_delta(
     windows: Windows,
     on_infeasible: OnInfeasible,
     name_of: Callable[[int], Any],
+    relaxed: Collection[int] = (),
 ) -> dict[int, float]:
     """Lists that no lottery within the windows lets hold their delta, with the smallest that one could hold.
+
+    Those that were `relaxed` without a quota are among them: where a group has a larger delta of its own, what was
+    enough without the quota may be enough with it, and is still not the smallest delta for all groups that is.
 
     Raises
     ------
@@ -112,7 +116,7 @@ def feasible_delta(
     unsure = np.flatnonzero(~surely_feasible(fairness, terms, windows))
     lacking = lack_within(terms, windows, v, np.asarray(terms.delta), unsure)
     units = _units(terms, v)
-    impossible = np.flatnonzero(lacking > _NOTHING * units)
+    impossible = np.union1d(np.flatnonzero(lacking > _NOTHING * units), np.array(list(relaxed), dtype=np.int64))
     if not len(impossible):
         return {}
     smallest = lack_within(terms, windows, v, np.zeros(terms.scale.shape), impossible) + _HAIR * units

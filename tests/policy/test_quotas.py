@@ -302,3 +302,22 @@ def test_the_smallest_delta_under_a_quota_grows_with_the_merits(size):
     # Of each pair one stands first: at best f takes places 2 and 4, g 1 and 3, and f is off by merits times 0.5 (e_f).
     v = fairness.position_bias.vector(4)
     assert policy.relaxed == pytest.approx(0.5 * size * (v[1] + v[3]) / 2, rel=1e-9)
+
+
+def test_a_list_relaxed_with_deltas_of_its_groups_names_the_smallest_that_its_quota_allows():
+    """Group c may be far off, so what is enough without the quota is enough with it; it is not the smallest for all."""
+    scores, groups = [1.0, 2.0, 0.0, 0.0, 0.0, 1.0, 1.0], list("bcdcbbb")
+    fairness = Fairness(
+        delta={"b": 1e-12, "c": 0.5, "d": 0.05},
+        notion="merit",
+        merits={"b": 0.0, "c": 1.0, "d": 0.5},
+        position_bias=PositionBias(shift=0),
+        every_ranking=Quota(slack=0),
+    )
+    policy = fair_policy(scores, groups, fairness, on_infeasible="relax")
+    found = verify(policy, scores, groups, fairness, allow_relaxed=True)
+    assert found.ok, found.reasons
+    uniform = fair_policy(scores, groups, fairness.with_delta(0.0), on_infeasible="relax")
+    assert policy.relaxed == pytest.approx(uniform.relaxed, rel=1e-9)
+    with pytest.raises(InfeasibleFairness):
+        fair_policy(scores, groups, fairness.with_delta(0.999 * policy.relaxed))
