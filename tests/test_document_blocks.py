@@ -39,6 +39,7 @@ NOT_RUN = {
     ".venv/bin/python docs": "writes documents: tests/test_document_tables.py holds them to it",
     ".venv/bin/spofr dashboard": "needs a browser: tests/browser",
     "spofr dashboard --headless": "serves until it is ended: tests/cli/test_listening.py and tests/browser",
+    "spofr serve --host-name": "serves until it is ended: tests/serving/test_own_hosts.py",
     "spofr train --sample german-credit": "a minute of training: tests/cli/test_train.py trains for a few steps",
     "spofr audit --model": "needs the model of the line before",
     "spofr sweep": "55 models, which are bundled: tests/experiments/test_sweep.py runs small ones",

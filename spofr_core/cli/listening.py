@@ -1,8 +1,11 @@
-"""Who can reach an address, and what is asked of whoever opens one to others."""
+"""Who can reach an address, under which names, and what is asked of whoever opens one to others."""
 
 from __future__ import annotations
 
 import ipaddress
+import re
+import socket
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -12,6 +15,17 @@ from spofr_core.errors import ConfigError
 KnowsOption = Annotated[
     bool, typer.Option("--i-know", help="Listen beyond this machine although nobody is asked who they are.")
 ]
+
+HostNamesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--host-name",
+        help="A name that others ask it by, such as audits.example.org behind a proxy; repeat for more. Under any "
+        "other name nothing is answered.",
+    ),
+]
+_WILDCARDS = ("0.0.0.0", "::")
+_NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.IGNORECASE)
 
 
 def is_loopback(address: str) -> bool:
@@ -49,3 +63,42 @@ def require_door(address: str, *, guarded: bool, knows: bool, remedy: str) -> No
         f"--address is {address!r}: whoever can reach it could use this without being asked who they are; {remedy}, or "
         "say --i-know if something else keeps strangers out."
     )
+
+
+def own_names(address: str, given: Sequence[str]) -> list[str]:
+    """What visitors may write into the address bar: this machine, what it listens on, and the names that are given.
+
+    A page of a stranger can make a name of its own point here, and would be answered as if it were one of ours; a name
+    that is not in this list is not.
+
+    Raises
+    ------
+    ConfigError
+        When one that is given is no name of a host.
+    """
+    from spofr_core.serving.own_hosts import LOOPBACK_NAMES
+
+    for name in given:
+        if not _NAME.fullmatch(name) and not _is_number(name):
+            raise ConfigError(
+                f"--host-name is {name!r}; give a name alone, without https:// and port, such as 'audits.example.org'."
+            )
+    listened = _addresses_of_this_machine() if address in _WILDCARDS else [address]
+    return list(dict.fromkeys([*LOOPBACK_NAMES, *listened, *given]))
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _addresses_of_this_machine() -> list[str]:
+    """Its numbers in all the networks that it is in; names are not known to it."""
+    import psutil
+
+    kinds = (socket.AF_INET, socket.AF_INET6)
+    found = [each for addresses in psutil.net_if_addrs().values() for each in addresses if each.family in kinds]
+    return [each.address.partition("%")[0] for each in found]

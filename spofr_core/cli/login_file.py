@@ -40,6 +40,11 @@ def login_providers(path: Path) -> list[str]:
     return list(providers)
 
 
+def login_host(path: Path) -> str:
+    """The name under which visitors who have logged in come back, in a file that `login_providers` has read."""
+    return str(urlsplit(_auth_section(path)["redirect_uri"]).hostname)
+
+
 def _auth_section(path: Path) -> dict[str, Any]:
     try:
         auth = tomllib.loads(path.read_text("utf-8")).get("auth")

@@ -22,6 +22,7 @@ from spofr_core.fairness import Fairness
 from spofr_core.serving.counter_store import CounterStore
 from spofr_core.serving.impression_log import record_of, shown_text, write_parts
 from spofr_core.serving.lottery import FloatArray, OnFailure, no_policy, sorted_lottery
+from spofr_core.serving.own_hosts import OwnHosts
 from spofr_core.serving.recent import Recent
 from spofr_core.serving.request import RankRequest, complaints
 from spofr_core.serving.reranker import Ranked, Reranker
@@ -220,6 +221,7 @@ def make_app(settings: ServiceSettings) -> FastAPI:
 
     # The pages that FastAPI brings load scripts from elsewhere; ours needs nothing.
     app = FastAPI(title="spofr serve", version="1", docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.add_middleware(OwnHosts, names=settings.hosts)
 
     @app.post("/rank", openapi_extra={"requestBody": _BODY}, summary="The ranking to show now")
     async def rank(request: Request) -> Response:

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Discount, Fairness
+from spofr_core.serving.own_hosts import LOOPBACK_NAMES
 
 VARIABLE = "SPOFR_SERVICE"
 TOKEN_VARIABLE = "SPOFR_TOKEN"
@@ -33,6 +34,8 @@ class ServiceSettings(StrictModel):
         the list with its smallest feasible delta (sorted where there is none); or an error.
     token : str, optional
         What a request has to bring in its header.
+    hosts : tuple of str
+        Names that requests may ask it by, beside numbers such as 10.0.0.7; "*.example.org" is all below that.
     most_items, most_groups, most_bytes : int
         Of one request.
     each_item : bool
@@ -49,6 +52,7 @@ class ServiceSettings(StrictModel):
     log: Path | None = None
     otherwise: Literal["sort", "relax", "refuse"] = "sort"
     token: str | None = Field(default=None, repr=False)
+    hosts: tuple[str, ...] = LOOPBACK_NAMES
     most_items: int = Field(default=1000, ge=1)
     most_groups: int = Field(default=20, ge=1)
     each_item: bool = False

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from spofr_core.cli import app
 from spofr_core.cli.commands import dashboard_command
-from spofr_core.cli.listening import is_loopback
+from spofr_core.cli.listening import is_loopback, own_names
 from spofr_core.cli.login_file import login_providers
 from spofr_core.errors import ConfigError
 
@@ -137,3 +137,33 @@ def test_a_file_that_nobody_could_log_in_with_is_told_before_the_start(old, new,
     assert told in str(found.exception)
     assert "hush" not in str(found.exception)
     assert started == []
+
+
+def names(command):
+    return [command[i + 1] for i, word in enumerate(command) if word == "--server.allowedHosts"]
+
+
+def test_only_this_machine_and_the_names_that_are_given_are_answered(started, login_file, monkeypatch):
+    monkeypatch.setenv("STREAMLIT_SERVER_ALLOWED_HOSTS", "*")
+    dashboard()
+    dashboard("--host-name", "audits.example.org", "--host-name", "*.example.net")
+    dashboard("--login", login_file)
+    loopback = ["localhost", "127.0.0.1", "::1"]
+    assert [names(command) for command, _ in started] == [
+        loopback,
+        [*loopback, "audits.example.org", "*.example.net"],
+        [*loopback, "audits.example.org"],
+    ]
+
+
+def test_a_server_for_others_knows_the_numbers_of_this_machine():
+    found = own_names("0.0.0.0", [])
+    assert "127.0.0.1" in found
+    assert "0.0.0.0" not in found
+    assert own_names("10.0.0.7", ["box"])[-2:] == ["10.0.0.7", "box"]
+
+
+@pytest.mark.parametrize("name", ["https://audits.example.org", "audits.example.org:443", "*", "a b", "", "a/b"])
+def test_a_name_is_a_name_alone(name):
+    with pytest.raises(ConfigError, match="give a name alone, without https:// and port"):
+        own_names("127.0.0.1", [name])

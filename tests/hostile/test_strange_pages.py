@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -32,6 +33,14 @@ def opened(address: str, origin: str | None) -> ClientConnection:
     )
 
 
+def under_the_name(address: str, name: str) -> ClientConnection:
+    """What a page of this name opens, if the name leads to this server."""
+    port = int(address.rpartition(":")[2])
+    here = socket.create_connection(("127.0.0.1", port))
+    own = f"//{name}:{port}"
+    return connect(f"ws:{own}/_stcore/stream", sock=here, origin=f"http:{own}", subprotocols=["streamlit"])
+
+
 def answered(address: str, origin: str | None, query: str = "") -> str:
     """Everything that a page says, as one text, to whoever asks from this origin."""
     with opened(address, origin) as socket:
@@ -58,6 +67,18 @@ def test_its_own_page_is_answered(address: str) -> None:
 def test_a_page_of_a_stranger_gets_no_connection(address: str, origin: str) -> None:
     with pytest.raises(InvalidStatus, match="403"):
         opened(address, origin)
+
+
+@pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.io", "localhost.evil.io"])
+def test_a_foreign_name_that_points_here_gets_no_connection(address: str, name: str) -> None:
+    """DNS rebinding: for the browser the stranger's page and this server are one place; it still says which name."""
+    with pytest.raises(InvalidStatus, match="403"), under_the_name(address, name):
+        pass
+
+
+def test_this_machine_is_known_by_its_usual_name(address: str) -> None:
+    with under_the_name(address, "localhost") as connection:
+        assert connection.subprotocol == "streamlit"
 
 
 @pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1:1", "http://0.0.0.0:80"])

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
-from spofr_core.cli.listening import KnowsOption, require_door
-from spofr_core.cli.login_file import login_providers
+from spofr_core.cli.listening import HostNamesOption, KnowsOption, own_names, require_door
+from spofr_core.cli.login_file import login_host, login_providers
 from spofr_core.errors import ConfigError
 
 
@@ -40,6 +40,7 @@ def dashboard_command(
     upload_mb: Annotated[
         float | None, typer.Option(min=0.001, help="MB of uploads that are kept for one visitor; 1024 if not said.")
     ] = None,
+    host_name: HostNamesOption = None,
     i_know: KnowsOption = False,
 ) -> None:
     """Open the dashboard in the browser."""
@@ -54,6 +55,9 @@ def dashboard_command(
     # pages of others are not answered.
     command += ["--client.showErrorDetails", "none", "--server.enableAgentApi", "false"]
     command += ["--server.enableCORS", "true", "--server.enableXsrfProtection", "true"]
+    # A login sends visitors back to the name that its file has.
+    names = own_names(address, [*(host_name or []), *([] if login is None else [login_host(login)])])
+    command += [word for name in names for word in ("--server.allowedHosts", name)]
     command += [] if login is None else ["--secrets.files", str(login.resolve())]
     typer.echo(f"The dashboard is on http://{shown_address(address)}:{port}; Ctrl+C ends it.")
     server = subprocess.Popen(command, cwd=page.parent.parent, env=environment)

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
-from spofr_core.cli.listening import KnowsOption, require_door
+from spofr_core.cli.listening import HostNamesOption, KnowsOption, own_names, require_door
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 
 
@@ -45,6 +45,7 @@ def serve_command(
         bool, typer.Option("--each-item", help="Each item on its own: groups are not asked for.")
     ] = False,
     most_alone: Annotated[int, typer.Option(min=1, help="With --each-item: items of one list.")] = 100,
+    host_name: HostNamesOption = None,
     i_know: KnowsOption = False,
 ) -> None:
     """Answer rankings over HTTP: POST /rank, GET /health, /metrics, /docs."""
@@ -58,6 +59,7 @@ def serve_command(
         log=None if log is None else log.resolve(),
         otherwise=otherwise,
         token=token,
+        hosts=tuple(own_names(address, host_name or [])),
         most_items=most_items,
         most_groups=most_groups,
         each_item=each_item,
