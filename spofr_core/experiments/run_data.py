@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from cachetools import LRUCache
@@ -66,14 +67,28 @@ def training_data(config: RunConfig, splits: Splits) -> TrainingData:
     """
     if config.clicks is None:
         return TrainingData(splits.train, splits.validation, splits.test)
-    ranker = fit_logging_ranker(splits.train, seed=config.seed)
-    seeds = np.random.SeedSequence(config.seed).generate_state(2).tolist()
-    parts = (splits.train, config.clicks), (splits.validation, min(config.clicks, VALIDATION_CLICKS))
+    asked = (config.clicks, config.click_noise, config.seed)
+    before, data = _LAST_CLICKS.get(splits, (None, None))
+    if data is None or before != asked:
+        data = TrainingData(*_clicks(splits, *asked), splits.test)
+        _LAST_CLICKS[splits] = asked, data
+    return data
+
+
+def _clicks(splits: Splits, count: int, noise: float, seed: int) -> tuple[RankingDataset, RankingDataset]:
+    ranker = fit_logging_ranker(splits.train, seed=seed)
+    seeds = np.random.SeedSequence(seed).generate_state(2).tolist()
+    parts = (splits.train, count), (splits.validation, min(count, VALIDATION_CLICKS))
     train, validation = (
-        simulate_clicks(part, count, epsilon_minus=config.click_noise, logging=ranker, seed=seed)
-        for (part, count), seed in zip(parts, seeds, strict=True)
+        simulate_clicks(part, clicks, epsilon_minus=noise, logging=ranker, seed=part_seed)
+        for (part, clicks), part_seed in zip(parts, seeds, strict=True)
     )
-    return TrainingData(train, validation, splits.test)
+    return train, validation
+
+
+_LAST_CLICKS: WeakKeyDictionary[Splits, tuple[tuple[int, float, int], TrainingData]] = WeakKeyDictionary()
+"""What was drawn last from data that is still in use. Runs beside each other often differ in delta or method alone, and
+a hundred thousand clicks take longer to draw and to hash (the fingerprint in a model's report) than to learn from."""
 
 
 class DataShelf:

@@ -235,8 +235,15 @@ def feature_table(data: RankingDataset) -> tuple[NDArray[np.float64], IntArray]:
     """Distinct feature rows of a dataset, as far as it knows them, and the row of each item."""
     shared = data.shared_features
     if shared is not None:
-        used, rows = np.unique(shared.rows, return_inverse=True)
-        return shared.table[used], rows.reshape(-1).astype(np.int64)
+        used, rows = _renumbered(shared.rows, len(shared.table))
+        return shared.table[used], rows
     if data.features is None:
         raise DataError("The data has no features: map feature columns to learn or apply a scorer.", column="features")
     return data.features, np.arange(data.n_items, dtype=np.int64)
+
+
+def _renumbered(rows: IntArray, n_rows: int) -> tuple[IntArray, IntArray]:
+    """The rows in use, ascending, and the place of each item's row among them: `np.unique` without its sort."""
+    in_use = np.zeros(n_rows, dtype=bool)
+    in_use[rows] = True
+    return np.flatnonzero(in_use), (np.cumsum(in_use) - 1)[rows]

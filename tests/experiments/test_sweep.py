@@ -328,10 +328,20 @@ def test_clicks_of_a_run_depend_on_its_seed_alone():
     splits = load_splits(first)
     data = training_data(first, splits)
     assert (len(data.train), len(data.validation), len(data.test)) == (30, 30, 15)
-    assert training_data(first, splits).train.fingerprint == data.train.fingerprint
+    assert training_data(first, load_splits(first)).train.fingerprint == data.train.fingerprint
     assert training_data(second, splits).train.fingerprint != data.train.fingerprint
     assert data.test.fingerprint == splits.test.fingerprint
     assert not {q.split("/")[0] for q in data.train.query_ids} & {q.split("/")[0] for q in data.validation.query_ids}
+
+
+def test_clicks_are_drawn_once_for_runs_that_differ_in_something_else():
+    first, second = tiny(methods=["pto"], clicks=30, deltas=[0.0, 0.1], seeds=[0]).runs()
+    splits = load_splits(first)
+    data = training_data(first, splits)
+    assert training_data(second, splits) is data
+    for changes in ({"clicks": 31}, {"click_noise": 0.1}, {"seed": 1}):
+        assert training_data(first.model_copy(update=changes), splits).train.fingerprint != data.train.fingerprint
+    assert training_data(first, splits).train.fingerprint == data.train.fingerprint
 
 
 def test_full_information_runs_see_the_labels():

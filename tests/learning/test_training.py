@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from spofr_core.data.shared_features import share
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Fairness
 from spofr_core.learning import (
@@ -26,6 +27,7 @@ from spofr_core.learning import (
     Unfair,
     make_estimator,
 )
+from spofr_core.learning.lists import feature_table
 from spofr_core.learning.losses.links import ListShares, RawScores
 from spofr_core.learning.scorers.network import build_network
 from tests.learning.toy import toy_data
@@ -459,3 +461,14 @@ def test_config_round_trip():
     assert again.settings == model.settings
     assert again.fairness == model.fairness
     assert "penalty=3.0" in repr(again)
+
+
+def test_the_table_of_features_has_the_rows_in_use_in_their_order():
+    rng = np.random.default_rng(0)
+    data = toy_data(6, n_groups=2)
+    table, rows = rng.normal(size=(300, 4)), rng.integers(0, 300, data.n_items)
+    used, place = np.unique(rows, return_inverse=True)
+    found_table, found_rows = feature_table(data.replace(features=share(table, rows), feature_names=tuple("abcd")))
+    assert 0 < len(used) < 300
+    np.testing.assert_array_equal(found_table, table[used])
+    np.testing.assert_array_equal(found_rows, place)
