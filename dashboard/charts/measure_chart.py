@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.charts.drawing import Drawing, figure, note, rule, side, whole_ticks
+from dashboard.escaping import plot
 from spofr_core.reporting import number, palette
 
 BINS = 40
@@ -35,7 +36,7 @@ def measure_histogram(frame: pd.DataFrame, label: str) -> Drawing:
         ],
         height=260,
         top=30,
-        x={"title": label},
+        x={"title": plot(label, 60)},
         y={"title": "queries", "rangemode": "tozero", **whole_ticks(int(counts.max(initial=0)))},
         shapes=[rule(mean) for mean in means],
         notes=[

@@ -139,6 +139,6 @@ def both_spreads(frame: pd.DataFrame, first: str, rival: str, label: str, *, sha
         height=300,
         top=40,
         legend=True,
-        x={"title": f"{label}{', %' if share else ''}"},
+        x={"title": plot(f"{label}{', %' if share else ''}", 60)},
         y={"title": "queries", "rangemode": "tozero", **whole_ticks(most)},
     )
