@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -132,6 +134,27 @@ def test_metrics_count_all_workers(day):
     lines = dict(line.rsplit(" ", 1) for line in day.metrics.splitlines() if not line.startswith("#"))
     shown = float(lines['spofr_impressions_total{how="fair"}'])
     assert len(day.answers) <= shown <= len(day.answers) + day.cut_off
+
+
+def test_workers_end_with_a_parent_that_is_killed_and_what_they_answered_is_logged(tmp_path):
+    """Otherwise they would hold the port for ever, and answer beside the service that is started next."""
+    with running(tmp_path, "--workers", "2", "--log", str(tmp_path / "log")) as (port, process):
+        reader, workers = Reader(port), workers_of(process)
+        told = [reader.ask(lists()[k % 12])[1] for k in range(60)]
+        reader.close()
+        process.kill()
+        process.wait()
+        _, alive = psutil.wait_procs(workers, timeout=60)
+        for worker in alive:
+            worker.kill()
+        assert alive == []
+        with socket.socket() as free:
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            free.bind(("127.0.0.1", port))
+    shown = pd.read_parquet(tmp_path / "log").query("position == 1")
+    logged = sorted(zip(shown["query"], shown["policy"], shown["number"], strict=True))
+    assert logged == sorted((a["query"], a["policy"], a["impressions"]) for a in told)
+    assert CounterStore(tmp_path / "counters.sqlite").waiting() == 0
 
 
 def test_the_real_service_refuses_falls_back_and_tells_of_both(tmp_path):
