@@ -70,7 +70,7 @@ def run(lists: int, minutes: float, folder: Path) -> None:
         with (folder / COUNTS).open("a", encoding="utf-8") as file:
             file.write(json.dumps({**line, "counts": dict(sorted(counts.items()))}) + "\n")
         total += counts["lists"]
-        told = {name: counts[name] for name in ("lists", "failed", "refused", "glop", "compared", "differ")}
+        told = {name: counts[name] for name in ("lists", "failed", "refused", "unproved", "glop", "compared", "differ")}
         print(f"{total:,} lists; the last {line['seconds']} s: {told}", file=sys.stderr, flush=True)
 
 
@@ -111,8 +111,11 @@ def check(made: Block) -> Found:
     except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
         if len(made) > 1:
             return apart(made)
-        found.counts.update(["lists", "refused" if isinstance(error, SpofrError) else "failed"])
-        if not isinstance(error, DataError):  # scores outside the range that the sentence names
+        # Scores outside the range that the sentence names, or exposures too different for a proof.
+        refused = isinstance(error, DataError) or type(error) is SpofrError
+        found.counts.update(["lists", "refused" if refused else "failed"])
+        found.counts["unproved"] += type(error) is SpofrError
+        if not refused:
             found.faulty.append((f"{type(error).__name__}: {error}", made))
         return found
     found.counts += about(made, policies)

@@ -19,7 +19,6 @@ from spofr_core.evaluation.intervals import wilson_many
 from spofr_core.evaluation.query_table import FloatArray, QueryTable
 from spofr_core.evaluation.summary import SmallGroups, delta_range, measured_summary
 from spofr_core.fairness import (
-    TOLERANCE,
     Composition,
     Discount,
     Fairness,
@@ -27,6 +26,7 @@ from spofr_core.fairness import (
     Quota,
     Unit,
     largest_delta,
+    rounding_of_violations,
     smallest_delta,
 )
 from spofr_core.measures import MEASURES, Measure, RankingView, Target, parse_measures
@@ -148,11 +148,18 @@ class Measurement:
         applicable = self.table.applicable
         return np.sort(np.abs(self.table.worst_violation[applicable])), np.sort(self.table.largest_delta[applicable])
 
+    @cached_property
+    def _steps_less_rounding(self) -> tuple[FloatArray, FloatArray]:
+        """The smallest deltas that count as held, and as forbidding nothing; each sorted."""
+        table, applicable = self.table, self.table.applicable
+        worst, limits = np.abs(table.worst_violation) - table.rounding, table.largest_delta - table.rounding
+        return np.sort(worst[applicable]), np.sort(limits[applicable])
+
     def _counts(self, deltas: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How many queries could exceed each delta, and how many of these hold it."""
-        violations, limits = self._steps
-        held = np.searchsorted(violations, deltas + TOLERANCE, side="right")
-        cannot_fail = np.searchsorted(limits, deltas + TOLERANCE, side="right")
+        violations, limits = self._steps_less_rounding
+        held = np.searchsorted(violations, deltas, side="right")
+        cannot_fail = np.searchsorted(limits, deltas, side="right")
         # Whatever cannot fail holds, so it is among those that are within.
         return np.asarray(len(limits) - cannot_fail), np.asarray(np.maximum(held - cannot_fail, 0))
 
@@ -243,6 +250,7 @@ def measured_table(
         violation=view.terms.violations(view.group_exposure),
         smallest_delta=smallest_delta(fairness, view.terms),
         largest_delta=largest_delta(fairness, view.terms),
+        rounding=rounding_of_violations(fairness, view.terms),
         measures={name: m.values(view).values for name, m in (usual | asked).items()},
         quota=_quota(view, fairness.every_ranking, policies),
         items=_item_table(data) if data.each_item else None,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.fairness import TOLERANCE, Composition, Fairness, cannot_fail, feasible
+from spofr_core.fairness import Composition, Fairness, cannot_fail, feasible
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -29,6 +29,8 @@ class QueryTable:
         Signed violation of the notion.
     smallest_delta, largest_delta : (Q,) float
         The smallest delta that the list can hold, and the one above which nothing is forbidden.
+    rounding : (Q,) float
+        A violation above delta by no more than this counts as holding delta.
     measures : dict of str to (Q,) float
         Values of each measure that the data allows; NaN where it is undefined.
     quota : dict of str to (Q,) array
@@ -48,6 +50,7 @@ class QueryTable:
     violation: FloatArray
     smallest_delta: FloatArray
     largest_delta: FloatArray
+    rounding: FloatArray
     measures: dict[str, FloatArray]
     quota: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
     items: NDArray[np.object_] | None = field(default=None, kw_only=True)
@@ -187,7 +190,7 @@ class JudgedTable(QueryTable):
     def holds(self) -> BoolArray:
         """Whether each group of each list holds its delta; True where nothing is asked."""
         with np.errstate(invalid="ignore"):
-            broken = np.abs(self.violation) > self.delta + TOLERANCE
+            broken = np.abs(self.violation) > self.delta + self.rounding[:, None]
         return ~(broken & self.applicable[:, None])
 
     @cached_property

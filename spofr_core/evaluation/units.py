@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from spofr_core.evaluation.measurement import Measurement
-from spofr_core.fairness import TOLERANCE
 
 _DIGITS = 6
 """Most significant digits of a delta that is carried over."""
@@ -33,11 +32,12 @@ def carried_delta(before: Measurement, delta: float, after: Measurement) -> floa
     wanted = delta * float(np.median(ratios)) if len(ratios) else delta
     if wanted == 0:
         return 0.0
-    held = int(np.sum(np.abs(before.table.worst_violation[judged]) <= delta + TOLERANCE))
+    held = int(np.sum(np.abs(before.table.worst_violation[judged]) <= delta + before.table.rounding[judged]))
     steps, lists = np.unique(np.abs(after.table.worst_violation[judged]), return_counts=True)
     place = int(np.argmin(np.abs(np.cumsum([0, *lists]) - held)))
-    edges = np.concatenate([[0.0], steps - TOLERANCE / 2, [math.inf]])
-    return _roundest(wanted, float(edges[place]), float(edges[place + 1]) - TOLERANCE)
+    rounding = after.table.rounding[judged]
+    edges = np.concatenate([[0.0], steps - rounding.min(initial=np.inf) / 2, [math.inf]])
+    return _roundest(wanted, float(edges[place]), float(edges[place + 1]) - rounding.max(initial=0.0))
 
 
 def _roundest(wanted: float, low: float, high: float) -> float:

@@ -12,7 +12,7 @@ from spofr_core.fairness.delta_text import (
 )
 from spofr_core.fairness.exposure import Discount, PositionBias, is_nonincreasing
 from spofr_core.fairness.fairness import Fairness
-from spofr_core.fairness.feasibility import cannot_fail, feasible, largest_delta, smallest_delta
+from spofr_core.fairness.feasibility import cannot_fail, feasible, largest_delta, rounding_of_violations, smallest_delta
 from spofr_core.fairness.merits import MeritVariant, group_merits
 from spofr_core.fairness.notions import NOTIONS, Notion
 from spofr_core.fairness.quota import Quota, Windows
@@ -43,6 +43,7 @@ __all__ = [
     "parse_deltas",
     "parse_quota",
     "quota_options",
+    "rounding_of_violations",
     "share_settings",
     "smallest_delta",
     "written_delta",

@@ -93,8 +93,18 @@ def largest_delta(fairness: Fairness, terms: Terms) -> FloatArray:
 
 def cannot_fail(fairness: Fairness, terms: Terms) -> NDArray[np.bool_]:
     """Whether the notion applies to a list and yet no ranking of it could break the delta of any group."""
-    within = _furthest(fairness.position_bias, terms) <= terms.delta + TOLERANCE
+    within = _furthest(fairness.position_bias, terms) <= terms.delta + rounding_of_violations(fairness, terms)[:, None]
     return np.asarray(terms.composition.applicable & (within | ~terms.constrained).all(axis=1))
+
+
+def rounding_of_violations(fairness: Fairness, terms: Terms) -> FloatArray:
+    """(Q,): what floating point may add to a violation, `TOLERANCE` of the most that the notion makes of an exposure.
+
+    So that a verdict does not depend on the unit in which exposures or merits are written.
+    """
+    longest = int(terms.composition.lengths.max(initial=0))
+    scale = np.where(terms.constrained, terms.scale, 0.0).max(axis=1, initial=0.0)
+    return np.asarray(TOLERANCE * float(fairness.position_bias.vector(longest).max(initial=0.0)) * scale)
 
 
 def _within_reach(terms: Terms, vcum: FloatArray) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
+from spofr_core.fairness import rounding_of_violations
 from spofr_core.policy.compiled_threads import threads_for
 from spofr_core.policy.plain_sort import FloatArray, tied_expectation
 from spofr_core.policy.policies import Policies
@@ -16,8 +17,8 @@ from spofr_core.policy.quotas import sorts_within
 
 MOST_CELLS = 2**25
 """Places in the rankings of a batch, rankings times items, up to which ties are shared evenly."""
-ROUNDING = 1e-12
-"""What sums of exposures may add to a violation."""
+ROUNDING = 1e-3
+"""What sums of exposures may add to a violation, of what a verdict lets pass."""
 
 
 def keep_present_order(policies: Policies) -> Policies:
@@ -34,7 +35,8 @@ def keep_present_order(policies: Policies) -> Policies:
     exposure = tied_expectation(scores, lists.offsets, lists.v)
     violations = lists.terms.violations(lists.terms.composition.group_means(exposure, lists.codes, lists.offsets))
     off = np.where(lists.terms.constrained, np.abs(violations) - lists.terms.delta, -np.inf).max(axis=1)
-    return _with_shared_ties(ordered, (off <= ROUNDING) & _sorts_within_quota(policies))
+    rounding = ROUNDING * rounding_of_violations(lists.fairness, lists.terms)
+    return _with_shared_ties(ordered, (off <= rounding) & _sorts_within_quota(policies))
 
 
 def _sorts_within_quota(policies: Policies) -> npt.NDArray[np.bool_]:

@@ -261,8 +261,9 @@ def _written_out(
     """What is asked of every list, as the fields of `PreparedLists`."""
     if on_infeasible not in ("raise", "relax"):
         raise ConfigError(f"'on_infeasible' must be one of ['raise', 'relax'], got {on_infeasible!r}.")
-    terms, relaxed = feasible_terms(fairness, composition, on_infeasible, name_of)
     windows, lifted = permitted_windows(fairness, composition, on_infeasible, name_of)
+    # With a quota the smallest delta is that of both together: what is raised without it is not the end of it.
+    terms, relaxed = feasible_terms(fairness, composition, on_infeasible if windows is None else "relax", name_of)
     if windows is not None:
         within = feasible_delta(fairness, terms, windows, on_infeasible, name_of, relaxed)
         terms, relaxed = _raised(terms, within), relaxed | within

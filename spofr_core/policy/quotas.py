@@ -119,11 +119,13 @@ def feasible_delta(
     impossible = np.union1d(np.flatnonzero(lacking > _NOTHING * units), np.array(list(relaxed), dtype=np.int64))
     if not len(impossible):
         return {}
-    smallest = lack_within(terms, windows, v, np.zeros(terms.scale.shape), impossible) + _HAIR * units
+    named = impossible[:1] if on_infeasible == "raise" else impossible
+    smallest = lack_within(terms, windows, v, np.zeros(terms.scale.shape), named) + _HAIR * units
     if on_infeasible == "raise":
         q = int(impossible[0])
         least = format_delta(smallest[q], fairness.unit)
-        slack = _smallest_slack(fairness, quota, terms, q, v)
+        asked = fairness.terms(terms.composition)  # those given may have been raised already
+        slack = _smallest_slack(fairness, quota, asked, q, v)
         others = f" ({len(impossible)} of {len(terms.composition)} lists are like this)" if len(terms.scale) > 1 else ""
         enough = "" if slack is None else f", and with a slack of {slack} this delta would do"
         raise InfeasibleFairness(

@@ -18,6 +18,8 @@ from spofr_core.errors import InfeasibleFairness
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Policies, Programme, make_solver, moved_at_most, prepare
 from spofr_core.policy.solvers.kernels.one_list import solve_one
+from spofr_core.policy.solvers.provable import provable_price
+from spofr_core.policy.solvers.score_sizes import score_range
 
 FloatArray = npt.NDArray[np.float64]
 How = Literal["fair", "relaxed", "sorted"]
@@ -89,6 +91,8 @@ class PreparedGroups:
         per_item = lists.terms.scale[0] / lists.sizes[0]
         self._limits = np.ascontiguousarray([lists.lower[0], lists.upper[0], per_item])
         self._slack = 1e-11 * float(lists.v.sum())
+        self._least, self._most = score_range(lists.v, lists.w)
+        self._provable = float(provable_price(lists.w)[-1])
         self.delta = float(lists.terms.delta[0].max(initial=0.0))
         self.how: How = "relaxed" if lists.relaxed or lists.lifted else "fair"
         windows = lists.windows
@@ -101,7 +105,9 @@ class PreparedGroups:
         if self._direct:
             rankings = np.empty((2, len(scores)), np.int32)
             found = solve_one(scores, codes, self._vectors, self._limits, self._windows, seed, rankings)
-            if found.rankings and found.outside <= self._slack and found.short <= 1:
+            sure = found.largest == 0.0 or self._least <= found.largest <= self._most
+            sure &= found.price <= self._provable * found.largest
+            if sure and found.rankings and found.outside <= self._slack and found.short <= 1:
                 first = found.probability
                 probabilities = (1.0,) if found.rankings == 1 else (first, 1.0 - first)
                 added = moved_at_most(found.rankings, plain_first=True) * found.spread
@@ -109,7 +115,7 @@ class PreparedGroups:
         return self._in_full(policy, scores, codes, seed)
 
     def _in_full(self, policy: str, scores: FloatArray, codes: npt.NDArray[Any], seed: int) -> Lottery:
-        """What the kernel for one list leaves: more groups, and vectors that increase."""
+        """What the kernel for one list leaves: more groups, vectors that increase, and what has to be refused."""
         lists = replace(self._lists, codes=codes.astype(np.int32))
         programme = Programme(lists, scores, seed)
         found = Policies(lists, programme.scores, make_solver("exact").solve(programme))[0]

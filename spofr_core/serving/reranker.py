@@ -240,9 +240,18 @@ class Reranker:
         if isinstance(prepared, SpofrError):
             found = sorted_lottery(policy, checked_scores(scores, np.array([0, len(labels)])), no_policy(prepared))
         else:
-            found = prepared.solve(policy, scores, codes, self._seed)
+            found = self._solve(prepared, policy, scores, codes)
         self._solved.put(policy, found)
         return found
+
+    def _solve(self, prepared: PreparedGroups, policy: str, scores: FloatArray, codes: npt.NDArray[Any]) -> Lottery:
+        """With "sort", a list whose policy cannot be proved is sorted; one with bad scores is refused all the same."""
+        try:
+            return prepared.solve(policy, scores, codes, self._seed)
+        except SpofrError as error:
+            if self._on_infeasible != "sort" or isinstance(error, DataError):
+                raise
+            return sorted_lottery(policy, scores, no_policy(error))
 
     def _groups(self, names: tuple[str, ...], sizes: tuple[int, ...]) -> PreparedGroups | SpofrError:
         """What is known of lists with so many items of these groups; with "sort", why nothing can be."""

@@ -12,8 +12,8 @@ from sklearn.metrics import ndcg_score
 
 from spofr_core.data import RankingDataset, load_hiring
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.evaluation import SmallGroups, audit, repair
-from spofr_core.fairness import Discount, Fairness
+from spofr_core.evaluation import AuditResult, SmallGroups, audit, repair
+from spofr_core.fairness import Discount, Fairness, PositionBias
 from spofr_core.measures.exposure.pairwise import pairwise_disparity
 from spofr_core.policy import Policies
 from tests.evaluation.lists import dataset, random_dataset
@@ -316,3 +316,25 @@ def test_reports_make_their_folder(tmp_path) -> None:
     result.to_html(tmp_path / "b" / "audit.html")
     assert json.loads((tmp_path / "a" / "audit.json").read_text())["schema"] == 2
     assert (tmp_path / "b" / "audit.html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("notion", ["exposure", "merit"])
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+def test_the_unit_of_exposures_and_merits_changes_no_verdict(notion, size):
+    """Exposures a million million times as small are not all within rounding of each other, nor large ones far off."""
+    data = load_hiring()[:60]
+    vector = 1.0 / np.arange(2, 1 + data.list_lengths.max() + 1)
+
+    def judged(unit: float, delta: float) -> tuple[AuditResult, list[float]]:
+        merits = {"notion": "merit", "merits": dict.fromkeys(data.group_names, unit)} if notion == "merit" else {}
+        bias = PositionBias(values=vector * (unit if notion == "exposure" else 1.0))
+        fairness = Fairness(delta=delta * unit, position_bias=bias, **merits)
+        found = audit(data, fairness)
+        repaired = repair(data, fairness).after if delta < 1 else found
+        return found, [repaired.summary["queries"]["share"], *found.measurement.share_at([0.01 * unit, 0.05 * unit])]
+
+    for delta in (0.0, 0.02, 10.0):
+        (plain, shares), (other, same) = judged(1.0, delta), judged(size, delta)
+        assert other.summary["queries"] == plain.summary["queries"]
+        assert same == pytest.approx(shares)
+        assert plain.summary["queries"]["judged"] == (0 if delta > 1 else plain.summary["queries"]["applicable"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import permutations
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from spofr_core import Discount, Fairness, PositionBias, Quota, fair_policies, fair_policy, verify
-from spofr_core.errors import ConfigError, DataError
+from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.policy import Policy
 
 
@@ -164,3 +165,33 @@ def test_vectors_beyond_measure_are_refused_with_the_range(values: list[float]) 
         Fairness(notion="merit", merits={"a": 1e-5, "b": 1e8}, delta=0.1)
     with pytest.raises(ConfigError, match=r"merit of group 'a' is .* from 1e-30 to 1e\+30"):
         Fairness(notion="merit", merits={"a": values[0], "b": 1.0}, delta=0.1)
+
+
+@pytest.mark.parametrize(
+    ("groups", "merits", "delta"),
+    [
+        ("bccbbb", {"b": 3.0, "c": 0.0}, {"b": 0.0, "c": 1e-12}),  # relaxed: c takes the last two places
+        ("cacaaacaa", {"a": 1e6, "c": 0.0}, {"a": 0.5, "c": 1e-12}),  # feasible by a hair
+    ],
+)
+def test_exposures_too_different_for_a_proof_are_refused_with_a_way_out(groups, merits, delta) -> None:
+    """Exposures fall by nine powers of ten and more, and the delta is held at the last of them."""
+    scores = np.random.default_rng(7).normal(size=len(groups))
+    steep = {"power": 20.0, "shift": 1.0}
+    asked = {"delta": delta, "notion": "merit", "merits": merits}
+    with pytest.raises(SpofrError, match="cannot be proved") as refused:
+        fair_policy(scores, list(groups), Fairness(**asked, position_bias=PositionBias(**steep)), on_infeasible="relax")
+    cutoff = int(re.search(r"cutoff=(\d+)", str(refused.value))[1])
+    fairness = Fairness(**asked, position_bias=PositionBias(**steep, cutoff=cutoff))
+    policy = fair_policy(scores, list(groups), fairness, on_infeasible="relax")
+    found = verify(policy, scores, list(groups), fairness, allow_relaxed=True)
+    assert found.ok, found.reasons
+
+
+def test_steep_exposures_alone_are_no_reason_to_refuse() -> None:
+    """The same exposures with a delta that can be held: solved, and proved."""
+    scores, groups = np.random.default_rng(7).normal(size=9), list("cacaaacaa")
+    fairness = Fairness(delta=0.1, unit="share", position_bias=PositionBias(power=20.0))
+    policy = fair_policy(scores, groups, fairness)
+    assert len(policy.rankings) == 2
+    assert verify(policy, scores, groups, fairness).ok

@@ -257,6 +257,22 @@ class TestWhatCannotBeHad:
         with pytest.raises(InfeasibleFairness):
             fair_policy(np.arange(8.0), labels, fairness.with_quota(Quota(slack=error.min_slack - 1)))
 
+    @pytest.mark.parametrize("quota", [Quota(slack=0), Quota(minimum={"c": {4: 2}})])
+    def test_a_delta_that_is_impossible_without_the_quota_names_the_smallest_with_it(self, quota):
+        labels, merits = list("aabbbbcc"), {"a": 1.0, "b": 1.0, "c": 0.0}
+        plain = Fairness(delta=0.0, notion="merit", merits=merits)
+        fairness = plain.with_quota(quota)
+        with pytest.raises(InfeasibleFairness) as without:
+            fair_policy(np.arange(8.0), labels, plain)
+        with pytest.raises(InfeasibleFairness, match="with this quota its smallest feasible delta") as raised:
+            fair_policy(np.arange(8.0), labels, fairness)
+        least = raised.value.min_delta
+        assert least is not None
+        assert least > without.value.min_delta + 0.02
+        assert raised.value.min_slack is None  # whatever the slack, delta is out of reach
+        assert least == fair_policy(np.arange(8.0), labels, fairness, on_infeasible="relax").relaxed
+        fair_policy(np.arange(8.0), labels, fairness.with_delta(least))
+
     @pytest.mark.parametrize("seed", range(6))
     def test_the_smallest_delta_under_a_quota_is_what_the_proof_finds_by_itself(self, seed):
         rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from spofr_core.errors import ConfigError, DataError, InfeasibleFairness
+from spofr_core.errors import ConfigError, DataError, InfeasibleFairness, SpofrError
 from spofr_core.fairness import Fairness, PositionBias, Quota
 from spofr_core.policy import fair_policy, schedule_bound, shown_violations
 from spofr_core.serving import MemoryCounters, Reranker
@@ -49,6 +49,30 @@ def test_earlier_lists_of_the_same_groups_leave_no_trace(case: Case):
         found = lottery(reranker, scores, groups)
         assert list(found.probabilities) == policy.probabilities.tolist()
         assert found.rankings.tolist() == policy.rankings.tolist()
+
+
+@pytest.mark.parametrize("groups", ["aaabb", "aaabc"])
+@pytest.mark.parametrize("size", [9e-301, 1e-310, 5e-324])
+def test_scores_that_a_proof_refuses_are_refused_here_too(groups, size):
+    """By the kernel for two groups and by the one for more, with the sentence of `fair_policy`."""
+    scores = size * np.array([1.0, 0.5, 0.0, 0.0, 0.0])
+    with pytest.raises(DataError, match="it must be 0, or lie from 1e-300") as alone:
+        fair_policy(scores, list(groups), SHARE)
+    with pytest.raises(DataError) as served:
+        Reranker(SHARE).rank(scores, list(groups))
+    assert str(served.value) == str(alone.value)
+    assert Reranker(SHARE).rank(1e6 * scores + 1e-299, list(groups)).how == "fair"
+    assert Reranker(SHARE).rank(0.0 * scores, list(groups)).how == "fair"
+
+
+def test_a_list_whose_policy_cannot_be_proved_is_refused_or_sorted():
+    merits = {"notion": "merit", "merits": {"b": 3.0, "c": 0.0}, "delta": {"b": 0.0, "c": 1e-12}}
+    fairness = Fairness(**merits, position_bias=PositionBias(power=20.0))
+    scores, groups = [0.3, 0.9, 0.1, 0.5, 0.7, 0.2], list("bccbbb")
+    with pytest.raises(SpofrError, match="cannot be proved"):
+        Reranker(fairness, on_infeasible="relax").rank(scores, groups)
+    ranked = Reranker(fairness, on_infeasible="sort").rank(scores, groups)
+    assert (ranked.how, ranked.ranking.tolist()) == ("sorted", [1, 4, 3, 0, 5, 2])
 
 
 def test_a_vector_that_increases_is_solved_by_the_slower_way():

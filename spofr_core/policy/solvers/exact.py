@@ -22,6 +22,7 @@ from spofr_core.policy.programme import FloatArray, IntArray, PreparedLists, Pro
 from spofr_core.policy.quotas import rankings_within
 from spofr_core.policy.solvers.kernels import many_groups, two_groups
 from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
+from spofr_core.policy.solvers.provable import require_proof
 from spofr_core.policy.solvers.solver import Solution
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ class ExactSolver:
         unsolved = np.union1d(unsolved, unproved(programme, solution))
         if len(unsolved):
             solution = _merged(solution, self._fallback.solve_some(programme, unsolved), programme, unsolved)
+        require_proof(programme, solution)
         return solution
 
 

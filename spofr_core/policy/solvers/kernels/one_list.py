@@ -37,6 +37,10 @@ class OneList(NamedTuple):
         1 and less is nothing.
     spread : float
         Largest over the groups of per_item times (largest minus smallest total exposure over the rankings).
+    largest : float
+        The largest score in size.
+    price : float
+        What the exposure of the first position costs at most, in utility.
     """
 
     rankings: int
@@ -44,6 +48,8 @@ class OneList(NamedTuple):
     outside: float
     short: float
     spread: float
+    largest: float
+    price: float
 
 
 def solve_one(
@@ -82,7 +88,7 @@ def _solve_one(scores, codes, vectors, limits, windows, seed, rankings):  # prag
     near = np.empty(n, np.int32)
     for i in range(n):
         if not abs(scores[i]) <= LARGEST:
-            return 0, 0.0, 0.0, 0.0, 0.0
+            return 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         greatest, least = max(greatest, scores[i]), min(least, scores[i])
         near[i] = codes[i]
     v, w = vectors[0], vectors[1]
@@ -92,10 +98,11 @@ def _solve_one(scores, codes, vectors, limits, windows, seed, rankings):  # prag
     probabilities, counts, bound = np.empty((1, 2)), np.zeros(1, np.int32), np.empty(1)
     status = np.zeros(1, np.int8)
     problem = Problem(scores, near, offsets, limits[0:1], limits[1:2], v, w, windows[0], windows[1])
-    answer = Answer(rankings, probabilities, counts, np.empty((1, groups)), np.zeros(n), bound, status)
+    multipliers = np.empty((1, groups))
+    answer = Answer(rankings, probabilities, counts, multipliers, np.zeros(n), bound, status)
     _solve_some(0, 1, _BLOCK, first, first, problem, seed, answer)
     if status[0] != 0:
-        return 0, 0.0, 0.0, 0.0, 0.0
+        return 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
     m = counts[0]
     exposure = np.zeros((2, groups))
@@ -107,16 +114,18 @@ def _solve_one(scores, codes, vectors, limits, windows, seed, rankings):  # prag
             item = rankings[r, j]
             exposure[r, near[item]] += v[j]
             utility += probabilities[0, r] * scores[item] * w[j]
-    outside, spread = -np.inf, 0.0
+    outside, spread, price = -np.inf, 0.0, 0.0
     for g in range(groups):
+        price = max(price, abs(multipliers[0, g]) * v[0])
         total, most, fewest = 0.0, -np.inf, np.inf
         for r in range(m):
             total += probabilities[0, r] * exposure[r, g]
             most, fewest = max(most, exposure[r, g]), min(fewest, exposure[r, g])
         outside = max(outside, limits[0, g] - total, total - limits[1, g])
         spread = max(spread, limits[2, g] * (most - fewest))
-    allowed = 1e-9 * (greatest - least) + 1e-13 * max(abs(greatest), abs(least))
+    largest = max(abs(greatest), abs(least))
+    allowed = 1e-9 * (greatest - least) + 1e-13 * largest
     short = abs(bound[0] - utility)
     if short > 0.0:
         short = short / (worth * allowed) if worth * allowed > 0.0 else np.inf
-    return m, probabilities[0, 0], outside, short, spread
+    return m, probabilities[0, 0], outside, short, spread, largest, price
