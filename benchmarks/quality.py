@@ -104,7 +104,7 @@ def run_pieces(arguments: argparse.Namespace) -> None:
             f"tuning of {name}", tune_unit, list(tuning_of(piece, as_cells(read_lines(arguments.results)))), arguments
         )
         unit = ensemble_unit if piece.ensemble else run_unit
-        work_off(name, unit, list(study_of(piece, as_cells(read_lines(arguments.results)))), arguments)
+        work_off(name, unit, list(study_of(piece, as_cells(read_lines(arguments.results)), arguments.seeds)), arguments)
 
 
 def work_off(name: str, unit: Callable[..., Any], left: list[Any], arguments: argparse.Namespace) -> None:

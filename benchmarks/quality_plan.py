@@ -7,7 +7,7 @@ adds is added by training through the programme and by nothing else.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from quality_cells import ENSEMBLED, METHODS, PLAIN_LOSSES, TUNING_SEEDS, WITHIN
 BEST = "best"
 """Stands for the plain loss (list-wise or logistic) that did better on the tuning seeds."""
 MAIN = "adult by sex, work only"
+SEEDS = tuple(range(60, 72))
 Line = dict[str, Any]
 Unit = tuple[str, int, str, dict[str, Any], tuple[float | None, ...]]
 
@@ -31,7 +32,7 @@ class Piece:
     methods : tuple of str
         Cells; `BEST` as their loss is looked up when the piece begins.
     seeds : int
-        How many, from 60 on.
+        How many of `SEEDS`.
     deltas : tuple of float
     tuned_on : str or None
         Dataset whose tuning is taken over; its own by default.
@@ -52,54 +53,43 @@ class Piece:
         return self.tuned_on or self.dataset
 
 
-LISTNET, TREES, THROUGH_TREES = (
-    cell("pto", "network", "listnet"),
-    cell("pto", "trees", BEST),
-    cell("spo+", "trees", BEST),
-)
-THROUGH, IN_GROUPS, THROUGH_IN_GROUPS = (
-    cell("spo+", "network", "listnet"),
-    cell("pto", "network", WITHIN),
-    cell("spo+", "network", WITHIN),
-)
+NETWORK, THROUGH_NETWORK = cell("pto", "network", BEST), cell("spo+", "network", BEST)
+TREES, THROUGH_TREES, SMOOTHED_TREES = (cell(family, "trees", BEST) for family in ("pto", "spo+", "fy"))
+LISTNET, THROUGH = (cell(family, "network", "listnet") for family in ("pto", "spo+"))
+IN_GROUPS, THROUGH_IN_GROUPS = (cell(family, "network", WITHIN) for family in ("pto", "spo+"))
+_ON_TREES = (TREES, THROUGH_TREES, SMOOTHED_TREES)
 _CURVE = (LISTNET, THROUGH, IN_GROUPS, TREES, THROUGH_TREES)
 _SMALL = f"{MAIN}, 2,000 lists"
-_TREES_TOO = (TREES, THROUGH_TREES, IN_GROUPS)
 PIECES = {
-    "2,000 lists": Piece(_SMALL, (*_CURVE, THROUGH_IN_GROUPS), 4, (0.0,), MAIN),
-    "500 lists": Piece(f"{MAIN}, 500 lists", _CURVE, 4, (0.0,), MAIN),
-    "list-wise": Piece(MAIN, (LISTNET,), 12, (0.0,)),
-    "work only": Piece(MAIN, (LISTNET, IN_GROUPS, TREES, THROUGH_TREES, THROUGH_IN_GROUPS), 3),
-    "linear scorer": Piece(f"{MAIN}, linear scorer", (IN_GROUPS,), 4, (0.0,), MAIN),
-    "all features": Piece("adult by sex", (TREES, IN_GROUPS), 3, (0.0,), MAIN),
-    "five seeds": Piece(_SMALL, (LISTNET, THROUGH, IN_GROUPS, TREES), 2, (0.0,), MAIN, ensemble=True),
-    "lists of 50": Piece(f"{MAIN}, lists of 50", (LISTNET, THROUGH, IN_GROUPS, TREES), 3, (0.0,), MAIN),
-    "list-wise, delta 0.02": Piece(MAIN, (LISTNET,), 12, (0.02,)),
-    "marital status": Piece("adult by marital status", (LISTNET, TREES, IN_GROUPS), 3, (0.0,), MAIN),
-    "hiring": Piece("hiring", _TREES_TOO, 4, (0.0,)),
-    "german-credit": Piece("german-credit", _TREES_TOO, 4, (0.0,)),
-    "more deltas": Piece(_SMALL, _CURVE, 4, (0.01, 0.02, 0.05), MAIN),
-    "lists of 100": Piece(f"{MAIN}, lists of 100", (LISTNET, THROUGH, IN_GROUPS, TREES), 3, (0.0,), MAIN),
-    "race": Piece("adult by race", (LISTNET, THROUGH, *_TREES_TOO), 3, (0.0,), MAIN),
-    "mslr-2": Piece("mslr-2", _TREES_TOO, 4, (0.0,)),
-    "mslr-5": Piece("mslr-5", _TREES_TOO, 4, (0.0,)),
-    "other losses": Piece(
-        _SMALL,
-        (*(cell("pto", "trees", loss) for loss in (*PLAIN_LOSSES, WITHIN)), cell("fy", "trees", BEST)),
-        4,
-        (0.0,),
-        MAIN,
-    ),
+    "german-credit": Piece("german-credit", (*_ON_TREES, IN_GROUPS), 12),
+    "hiring": Piece("hiring", (NETWORK, THROUGH_NETWORK, *_ON_TREES, IN_GROUPS), 12),
+    "all features": Piece("adult by sex", (*_ON_TREES, IN_GROUPS), 12, (0.0,), MAIN),
+    "marital status": Piece("adult by marital status", (LISTNET, *_ON_TREES, IN_GROUPS), 12, (0.0,), MAIN),
+    "race": Piece("adult by race", (NETWORK, THROUGH_NETWORK, TREES, THROUGH_TREES, IN_GROUPS), 12, (0.0,)),
+    "mslr-2": Piece("mslr-2", (*_ON_TREES, IN_GROUPS), 6, (0.0,)),
+    "mslr-5": Piece("mslr-5", (*_ON_TREES, IN_GROUPS), 6, (0.0,)),
+    "lists of 100": Piece(f"{MAIN}, lists of 100", _CURVE, 12, (0.0,), MAIN),
     "rivals": Piece(
         _SMALL,
         (cell("unfair", "network", BEST), cell("unfair", "trees", BEST), "uniform", "deltr/network/its own"),
-        3,
+        12,
         tuned_on=MAIN,
     ),
-    "fultr": Piece(_SMALL, ("fultr/network/its own",), 2, tuned_on=MAIN),
+    "beside penalties": Piece(_SMALL, (THROUGH,), 12, (0.0, 0.005, 0.01, 0.02, 0.03, 0.05), MAIN),
+    "work only": Piece(MAIN, (*_CURVE, THROUGH_IN_GROUPS), 12),
+    "more deltas": Piece(MAIN, (LISTNET, THROUGH, TREES, THROUGH_TREES), 12, (0.005, 0.01, 0.05)),
+    "other losses": Piece(
+        MAIN, (*(cell("pto", "trees", loss) for loss in (*PLAIN_LOSSES, WITHIN)), SMOOTHED_TREES), 12, (0.0,)
+    ),
+    "2,000 lists": Piece(_SMALL, (*_CURVE, THROUGH_IN_GROUPS), 12, (0.0,), MAIN),
+    "500 lists": Piece(f"{MAIN}, 500 lists", _CURVE, 12, (0.0,), MAIN),
+    "lists of 50": Piece(f"{MAIN}, lists of 50", _CURVE, 12, (0.0,), MAIN),
+    "linear scorer": Piece(f"{MAIN}, linear scorer", (IN_GROUPS,), 12, tuned_on=MAIN),
+    "five seeds": Piece(_SMALL, _CURVE, 12, (0.0,), MAIN, ensemble=True),
+    "fultr": Piece(_SMALL, ("fultr/network/its own",), 4, tuned_on=_SMALL),
 }
 """In the order of importance: a study that is stopped has whole tables of the first of them."""
-PENALTIES = (1.0, 1e2, 1e4)
+PENALTIES = (1.0, 1e2, 1e3, 1e4, 1e5)
 
 
 def as_cells(lines: list[Line]) -> list[Line]:
@@ -161,19 +151,19 @@ def tuning_of(piece: Piece, lines: list[Line]) -> Iterator[Unit]:
         asked.update({} if loss == BEST else {tuned_cell(method): None})
     for seed in TUNING_SEEDS:
         for method in asked:
-            for choice in METHODS[method].choices if method.startswith("pto/") else ():
+            for choice in METHODS[method].choices:
                 if (piece.tuning, method, seed, json.dumps(choice, sort_keys=True)) not in done:
                     yield piece.tuning, seed, method, choice, ()
 
 
-def study_of(piece: Piece, lines: list[Line]) -> Iterator[Unit]:
+def study_of(piece: Piece, lines: list[Line], seeds: Sequence[int] = SEEDS) -> Iterator[Unit]:
     """Units of the study that are not in the lines yet, seed by seed; one fit each, so that little is lost."""
     done = {
         (line["dataset"], line["method"], line["seed"], line["delta"] if line["penalty"] is None else line["penalty"])
         for line in lines
         if not line.get("tuning")
     }
-    for seed in range(60, 60 + piece.seeds):
+    for seed in (each for each in SEEDS[: piece.seeds] if each in seeds):
         for method in dict.fromkeys(resolved(lines, piece.tuning, each) for each in piece.methods):
             tried = objectives(lines, piece.tuning, tuned_cell(method))
             chosen = json.loads(max(tried, key=tried.__getitem__)) if tried else {}

@@ -1,7 +1,9 @@
 """Write the parts of the documents that come from results: `python docs/make_tables.py`.
 
-A part of quality.md, quality_tables.md or reproduction.md stands between `<!-- begin NAME -->` and `<!-- end NAME -->`;
-everything else in them is written by hand. The full lists of the reproduction are reproduction/small.md and paper.md.
+A part of quality.md, quality_tables.md or reproduction.md stands between `<!-- begin NAME -->` and `<!-- end NAME -->`,
+a number of the study in a sentence between `<!--= QUESTION -->` and `<!--/-->` (benchmarks/quality_numbers.py reads the
+question); README.md has some too. Everything else in them is written by hand. The full lists of the reproduction are
+reproduction/small.md and paper.md.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +34,17 @@ def documents() -> dict[Path, str]:
     """Every file that is written here, as it should read."""
     sys.path.insert(0, str(DOCS.parent / "benchmarks"))
     try:
-        from quality_answers import answers
+        from quality_answers import Results, answers
+        from quality_numbers import number
     finally:
         sys.path.pop(0)
     lines = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()]
     found = {scale: read_findings(scale) for scale in ("small", "paper")}
     notes = read_plain("paper")["notes"]
-    reproduction, tables = DOCS / "reproduction.md", answers(lines)
+    reproduction, tables, results = DOCS / "reproduction.md", answers(lines), Results(lines)
     made = {
-        page: with_parts(page.read_text("utf-8"), tables) for page in (DOCS / "quality.md", DOCS / "quality_tables.md")
+        page: with_numbers(with_parts(page.read_text("utf-8"), tables), lambda asked: number(results, asked))
+        for page in (DOCS / "quality.md", DOCS / "quality_tables.md", DOCS.parent / "README.md")
     } | {
         reproduction: with_parts(
             reproduction.read_text("utf-8"), {"claims": claims(found["small"], found["paper"], notes)}
@@ -59,12 +63,12 @@ def read_findings(scale: str) -> list[Finding]:
 
 
 def read_plain(scale: str) -> Any:
-    """The file of the findings; its notes say how they were come by."""
+    """The file of the findings; its notes say how those of a figure were come by."""
     return json.loads((DOCS / "reproduction" / f"findings-{scale}.json").read_text("utf-8"))
 
 
-def claims(small: list[Finding], paper: list[Finding], notes: list[str]) -> str:
-    """Figure by figure: claim, verdict, a line of numbers at each scale, the picture."""
+def claims(small: list[Finding], paper: list[Finding], notes: Mapping[str, str]) -> str:
+    """Figure by figure: claim, verdict, a line of numbers at each scale (with a note at the paper's), the picture."""
     at_size = {(finding.figure, finding.claim): finding for finding in paper}
     blocks, heading = [], ""
     for finding in small:
@@ -77,7 +81,7 @@ def claims(small: list[Finding], paper: list[Finding], notes: list[str]) -> str:
         block = f"**{finding.claim}** {VERDICTS[finding.verdict]}.\n{line[:1].upper()}{line[1:]}"
         beside = at_size.get((finding.figure, finding.claim))
         if beside is not None:
-            how = f" ({'; '.join(notes)})" if notes else ""
+            how = f" ({notes[heading]})" if heading in notes else ""
             block += f"\nAt the paper's size{how}: {VERDICTS[beside.verdict].lower()}. {one_line(beside.numbers)}"
         blocks.append(block)
     return "\n\n".join(blocks)
@@ -93,6 +97,12 @@ def with_parts(text: str, parts: Mapping[str, str]) -> str:
     """
     pattern = re.compile(r"(<!-- begin (.+?) -->\n).*?(<!-- end \2 -->)", flags=re.DOTALL)
     return pattern.sub(lambda found: f"{found[1]}\n{parts[found[2]]}\n\n{found[3]}", text)
+
+
+def with_numbers(text: str, number: Callable[[str], str]) -> str:
+    """The document with the answers to its questions in place of what stands behind them."""
+    pattern = re.compile(r"(<!--= (.+?) -->).*?(<!--/-->)")
+    return pattern.sub(lambda found: f"{found[1]}{number(found[2])}{found[3]}", text)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,14 @@ def test_the_tables_are_current(make_tables):
     for path, text in make_tables.documents().items():
         assert path.read_text("utf-8") == text, f"{path.name} is out of date: python docs/make_tables.py"
     pages = [(make_tables.DOCS / name).read_text("utf-8") for name in ("quality.md", "quality_tables.md")]
-    assert [page.count("<!-- begin ") for page in pages] == [5, 4]
+    assert [page.count("<!-- begin ") for page in pages] == [1, 11]
+
+
+def test_a_number_in_a_sentence_is_replaced_by_the_answer_to_its_question(make_tables):
+    text = "Trees add <!--= toy: a - b @ 0 -->old<!--/-->, <!--= what? --><!--/--> more."
+    once = make_tables.with_numbers(text, str.upper)
+    assert once == "Trees add <!--= toy: a - b @ 0 -->TOY: A - B @ 0<!--/-->, <!--= what? -->WHAT?<!--/--> more."
+    assert make_tables.with_numbers(once, str.upper) == once
 
 
 def test_a_part_is_replaced_whole_and_an_unknown_one_is_refused(make_tables):

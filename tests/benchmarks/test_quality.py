@@ -106,3 +106,22 @@ def test_the_best_loss_is_that_of_the_tuning_seeds_and_its_settings_go_to_spofr(
     left = [(unit[1], unit[2], unit[3]["leaves"]) for unit in tuning_of(piece, lines)]
     assert len(left) == 12 - len(lines)
     assert (1001, "pto/trees/logistic", 31) in left
+
+
+def test_a_number_in_a_sentence_is_the_one_of_the_tables_and_never_missing():
+    from quality_answers import Results
+    from quality_numbers import number
+
+    plain, trees = "pto/network/listnet", "pto/trees/logistic"
+    lines = [{**line(plain, seed, 2.0 + seed, delta=0.02), "settings": {}} for seed in (1, 2, 3)]
+    lines += [{**line(trees, seed, 2.0 + 1.1 * seed, delta=0.02), "settings": {}} for seed in (2, 3)]
+    ensemble = {**line(f"{plain}, five seeds", 2, 4.5, delta=0.02), "settings": {}, "members_dcg": [4.0, 4.2]}
+    results = Results([*lines, ensemble])
+    assert number(results, f"toy: {plain} @ 0.02") == "4.000 (n=3)"
+    asked = f"toy: {trees} - {plain} @ 0.02"
+    assert number(results, asked) == results.minus("toy", 0.02, trees, plain) == "+0.2500 ± 0.6353 (n=2)"
+    assert number(results, f"{asked} in %") == "5.6 %"
+    assert number(results, f"toy: {plain}, five seeds - one of five @ 0.02") == "+0.4000 (n=1)"
+    for wrong in (f"toy: {trees} - {plain} @ 0", f"toys: {trees} - {plain} @ 0.02", "what trees add"):
+        with pytest.raises(KeyError):
+            number(results, wrong)

@@ -1,0 +1,59 @@
+"""Single numbers of the study for sentences: what they are is asked beside them, and what they come to is filled in.
+
+    DATASET: CELL - CELL @ DELTA          a paired difference, as the tables have it
+    DATASET: CELL - CELL @ DELTA in %     its mean as a share of the second cell's
+    DATASET: CELL @ DELTA                 a mean
+
+"best" as the loss of a cell is the one that tuning preferred; "one of five" is the mean over single members of an
+ensemble.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+from quality_answers import Results, difference_text
+from quality_cells import ENSEMBLED
+from quality_plan import BEST
+from quality_tables import paired
+
+_ASKED = re.compile(
+    r"(?P<dataset>.+): (?P<one>\S+?(?:, five seeds)?)(?: - (?P<other>.+))? @ (?P<delta>[\d.]+)(?P<share> in %)?"
+)
+ONE_OF_FIVE = "one of five"
+
+
+def number(results: Results, asked: str) -> str:
+    """The number that a question asks for.
+
+    Raises
+    ------
+    KeyError
+        When the question cannot be read, or what it asks about was not run.
+    """
+    found = _ASKED.fullmatch(asked)
+    if found is None:
+        raise KeyError(f"not a question about the study: {asked!r}")
+    dataset, delta = found["dataset"], float(found["delta"])
+    one = _dcg(results, dataset, delta, found["one"])
+    other = one if found["other"] is None else _other(results, dataset, delta, found["one"], found["other"])
+    difference = paired(one, other)
+    if not difference[2]:
+        raise KeyError(f"not run: {asked!r}")
+    if found["other"] is None:
+        return f"{one.mean():.3f} (n={len(one)})"
+    if found["share"]:
+        return f"{100 * difference[0] / other[other.index.isin(one.index)].mean():.1f} %"
+    return difference_text(difference)
+
+
+def _dcg(results: Results, dataset: str, delta: float, method: str) -> pd.Series:
+    family, scorer, loss = (*method.split("/"), "", "")[:3]
+    return results.dcg(dataset, delta, results.best(family, dataset, scorer) if loss == BEST else method)
+
+
+def _other(results: Results, dataset: str, delta: float, one: str, other: str) -> pd.Series:
+    if other == ONE_OF_FIVE:
+        return results.members(dataset, one.removesuffix(ENSEMBLED))
+    return _dcg(results, dataset, delta, other)
