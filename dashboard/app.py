@@ -34,6 +34,8 @@ def main() -> None:
     solver()
     sweep_uploads(home())
     page = st.navigation(pages(), position="top")
+    if page.url_path == FIRST:
+        page.run()  # its name was typed: it sends the reader to where it is
     said = read_address()
     opened = opening(page.url_path)
     if opened:

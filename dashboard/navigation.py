@@ -69,9 +69,17 @@ for _name, _title, _icon in (
 def page_named(name: str) -> st.Page:
     """The page at this address, for the menu and for links."""
     page = PAGES[name]
-    return st.Page(page.open, title=page.title, icon=page.icon, url_path=name, default=name == FIRST)
+    return st.Page(
+        page.open, title=page.title, icon=page.icon, url_path="" if name == FIRST else name, default=name == FIRST
+    )
 
 
 def pages() -> list[st.Page]:
-    """All pages, in the order of the menu."""
-    return [page_named(name) for name in PAGES]
+    """All pages, in the order of the menu, and the name of the first one, which Streamlit knows as "/" alone."""
+    typed = st.Page(_to_the_first, title=PAGES[FIRST].title, url_path=FIRST, visibility="hidden")
+    return [*(page_named(name) for name in PAGES), typed]
+
+
+def _to_the_first() -> None:
+    """Whoever types the name of the first page gets there, with everything else that the address says."""
+    st.switch_page(page_named(FIRST), query_params=st.query_params.to_dict())

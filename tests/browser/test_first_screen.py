@@ -31,6 +31,14 @@ def test_the_first_screen_is_the_verdict_of_the_core(page, address):
     no_error(page)
 
 
+def test_the_first_page_can_be_typed_by_its_name(page, address):
+    summary = audit(load_hiring(), Fairness(delta=0.03)).summary
+    opened(page, f"{address}/audit?data=hiring&delta=0.03")
+    says(page, verdict(summary))
+    expect(page).to_have_url(re.compile(re.escape(address) + r"/\?data=hiring&delta=0\.03"))
+    expect(page.get_by_text("Page not found")).to_have_count(0)
+
+
 def test_the_verdict_is_the_largest_text(page, address):
     opened(page, address)
     sizes = page.evaluate(

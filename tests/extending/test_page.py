@@ -18,7 +18,7 @@ def test_the_application_has_it_in_the_menu_and_draws_it(plugged, monkeypatch):
     real = st.navigation
 
     def navigation(pages, **how):
-        menu.extend(page.title for page in pages)
+        menu.extend(page.title for page in pages if page.visibility == "visible")
         return real(pages, **how)
 
     monkeypatch.setattr(st, "navigation", navigation)
