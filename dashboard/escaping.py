@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from spofr_core.reporting import name_text
+from spofr_core.reporting import name_text, unbroken
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _ADDRESS = re.compile(r"https?:(?=//)|www(?=\.)|@(?=[-\w]+\.)", re.IGNORECASE)
@@ -19,7 +19,7 @@ def markdown(text: object, longest: int = 400) -> str:
     Addresses become links after the escapes are gone, so that a sign without width stands in each: a link on this
     screen leads where this house says, never where a file does.
     """
-    return _PUNCTUATION.sub(r"\\\1", _ADDRESS.sub(rf"\g<0>{JOINER}", name_text(text, longest)))
+    return _PUNCTUATION.sub(r"\\\1", _ADDRESS.sub(rf"\g<0>{JOINER}", unbroken(name_text(text, longest))))
 
 
 def plot(text: object, longest: int = 32) -> str:

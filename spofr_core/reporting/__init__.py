@@ -21,6 +21,7 @@ from spofr_core.reporting.wording.phrases import (
     percent,
     shortened,
     tolerance_text,
+    unbroken,
     violation_text,
     within_a_sentence,
 )
@@ -366,6 +367,7 @@ __all__ = [
     "tolerance_text",
     "tradeoff_figure",
     "tradeoff_traces",
+    "unbroken",
     "value_text",
     "verdict",
     "verdict_details",

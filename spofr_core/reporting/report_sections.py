@@ -19,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from spofr_core.registry import Registry
 from spofr_core.reporting import palette
 from spofr_core.reporting.chart_frames import Audited
+from spofr_core.reporting.wording.phrases import unbroken
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +210,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.filters["unbroken"] = unbroken
     made.globals["palette"] = palette
     return made
 

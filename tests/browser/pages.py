@@ -63,7 +63,7 @@ def sized(page: Page, width: int, height: int = 860, *, scheme: Literal["light",
 
 def headline(page: Page) -> str:
     """The largest text of the page."""
-    return page.locator("h1").first.inner_text().strip()
+    return page.locator("h1").first.inner_text().replace("\N{NO-BREAK SPACE}", " ").strip()
 
 
 def says(page: Page, text: str) -> None:

@@ -27,7 +27,7 @@ PAGES = {
     "report": "report",
 }
 WIDTHS = {1440: 900, 420: 860}
-README = {"first-screen": "", "policy": "policy", "tradeoffs": "tradeoffs?data=adult&delta=10%25"}
+README = {"first-screen": "", "policy": "policy", "tradeoffs": "tradeoffs?data=adult&delta=0.1&unit=share"}
 
 
 def main(wanted: list[str]) -> None:

@@ -15,7 +15,7 @@ from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
 from spofr_core.policy import fair_policies, verify
 from spofr_core.reporting import verdict
-from tests.browser.pages import element, go, no_error, opened, says, settled
+from tests.browser.pages import element, go, headline, no_error, opened, says, settled
 
 pytestmark = pytest.mark.browser
 
@@ -99,7 +99,7 @@ def _reads_offline(chromium, report: bytes, said: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.set_content(report.decode())
-    assert page.locator("h1").inner_text() == said
+    assert headline(page) == said
     assert page.locator("svg[role=img]").count() == 3
     assert asked == []
     context.close()

@@ -67,7 +67,7 @@ def titles(app: AppTest) -> list[str]:
 
 def plain(text: str) -> str:
     """Markdown of escaped text, read back."""
-    return re.sub(r"\\(.)", r"\1", text).replace(JOINER, "")
+    return re.sub(r"\\(.)", r"\1", text).replace(JOINER, "").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:

@@ -61,7 +61,7 @@ class Reader(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data):
-        self.text += data + "\n"
+        self.text += data.replace("\N{NO-BREAK SPACE}", " ") + "\n"
 
 
 def read(html: str) -> Reader:

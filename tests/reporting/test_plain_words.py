@@ -8,7 +8,7 @@ import pytest
 
 from spofr_core.evaluation import audit, repair
 from spofr_core.fairness import Fairness
-from spofr_core.reporting import plain_summary
+from spofr_core.reporting import plain_summary, unbroken
 from tests.evaluation.lists import dataset, random_dataset
 from tests.reporting.test_words import group, queries, ratio, summary
 
@@ -100,3 +100,9 @@ def test_there_is_no_jargon(data):
     found = repair(data, Fairness(delta=0.05))
     told = " ".join(plain_summary(audit(data, Fairness(delta=0.05)).summary, found.after.summary))
     assert not re.search(r"\bCI\b|interval|delta|DCG|violation|bootstrap|95 %|100\.0", told)
+
+
+def test_no_line_of_a_screen_ends_between_a_number_and_its_percent():
+    assert unbroken("28 % less; 95 % CI 13 to 18 %, a % sign, 100 x") == (
+        "28\xa0% less; 95\xa0% CI 13 to 18\xa0%, a % sign, 100 x"
+    )

@@ -120,7 +120,9 @@ def test_the_report_has_question_answer_price_and_definition():
     from spofr_core.evaluation import repair
 
     fixed = repair(load_sample("hiring").test, Fairness(delta=0.05, every_ranking=Quota(slack=1, top=10)))
-    page = audit_html(fixed.before, repaired=fixed.after, quota=fixed.summary["quota"])
+    page = audit_html(fixed.before, repaired=fixed.after, quota=fixed.summary["quota"]).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
     for words in (
         "In every ranking that may be shown: at most 1 from its share in every prefix of the top 10.",
         "In 34 of 100 queries some ranking that may be shown has a group more than 1 away",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from spofr_core.fairness import Unit, format_delta
@@ -123,6 +124,17 @@ def percent(share: float, decimals: int = 1) -> str:
     if shown <= 0 and share > 0:
         shown = step
     return f"{shown:.{decimals}f} %"
+
+
+def unbroken(text: str) -> str:
+    """A sentence as a screen shows it: no line ends between a number and its "%".
+
+    Sentences themselves have plain spaces, so that what a shell prints can be searched and copied.
+    """
+    return _BEFORE_PERCENT.sub("\N{NO-BREAK SPACE}", text)
+
+
+_BEFORE_PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
 def counted(count: int, one: str, many: str) -> str:
