@@ -12,7 +12,9 @@ import os
 import random
 import shutil
 import signal
+import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +29,8 @@ COMPUTING, WRITING, MOVING = range(3)
 MOST_KILLS = 6
 """Of one piece of work; after them it is let alone."""
 PATIENCE = 900.0
+SHELL = (sys.executable, "-c", "from spofr_core.cli import main; main()")
+"""The command as a process of its own."""
 FOLDER = "work"
 """The same for all of them: names of runs, and reports, carry the paths of their data."""
 
@@ -253,6 +257,23 @@ def _cut(writes: int) -> str:
     if phase == MOVING:
         return "at a move into place"
     return "after the last write" if ended >= writes else "between two writes"
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def wait_for_work(process: subprocess.Popen[bytes], store: Path) -> float:
+    """Until a run of the store is at work, or the command that does it has ended; the time then."""
+    deadline = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < deadline:
+        if any(path.stat().st_mtime > time.time() - 1.0 for path in store.glob("runs/*/*") if path.exists()):
+            break
+        time.sleep(0.01)
+    return time.monotonic()
 
 
 def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:

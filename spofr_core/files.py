@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from spofr_core.errors import SpofrError
+from spofr_core.unfinished import unfinished_file
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _LARGEST_YAML = 2**20
@@ -35,27 +35,20 @@ def write_whole(path: str | Path, content: bytes | Iterator[bytes], *, durable: 
     """Write a file so that it is there whole or not at all, whenever the process may die.
 
     Large content comes in pieces. `durable`: also when the machine dies; it takes the disk a few milliseconds. `mode`:
-    who may read it.
+    who may read it. What a process that was killed had begun is deleted with the next write of the same file.
     """
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        error.filename = str(target)  # what was asked for, not the temporary file beside it
-        raise
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(content if isinstance(content, Iterator) else (content,))
+        with unfinished_file(target) as (handle, temporary):
+            with os.fdopen(handle, "wb", closefd=False) as file:
+                file.writelines(content if isinstance(content, Iterator) else (content,))
             if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
-    except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = str(target)
+                os.fsync(handle)
+            os.fchmod(handle, mode)
+            temporary.replace(target)
+    except OSError as error:
+        error.filename = str(target)  # what was asked for, not the hidden file beside it
         raise
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FOUNDATIONS = ("errors", "config", "files", "lazy", "browser", "notebook", "registry", "splitmix")
+FOUNDATIONS = ("errors", "config", "files", "lazy", "browser", "notebook", "registry", "splitmix", "unfinished")
 ROOMS = (
     "data",
     "fairness",

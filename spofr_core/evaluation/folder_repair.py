@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +30,7 @@ from spofr_core.policy import OnInfeasible
 from spofr_core.policy.policies import relaxed_notes
 from spofr_core.policy.policy_table import check_ending, parquet_bytes, write_table
 from spofr_core.policy.proof.certificate import certificate_lines
+from spofr_core.unfinished import unfinished_folder
 
 ROWS_PER_PART = 100_000
 """Ties are drawn part by part, so the parts follow from the folder alone and not from who works on them."""
@@ -248,6 +247,7 @@ class _NewFolder:
             )
         self._path = path
         self._count = 0
+        self._open = ExitStack()
 
     def add(self, part: RepairedPart) -> None:
         write_whole(self._hidden / f"part-{self._count:05d}.parquet", part.policies)
@@ -255,14 +255,13 @@ class _NewFolder:
 
     def __enter__(self) -> Self:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._hidden = Path(tempfile.mkdtemp(dir=self._path.parent, prefix=f".{self._path.name}."))
+        self._hidden = self._open.enter_context(unfinished_folder(self._path))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
-            self._hidden.chmod(0o755)
-            self._hidden.replace(self._path)
-        else:
-            shutil.rmtree(self._hidden)
+        with self._open:
+            if error is None:
+                self._hidden.chmod(0o755)
+                self._hidden.replace(self._path)
