@@ -375,13 +375,15 @@ def _provenance(report: Report) -> Content:
     code = [Code("In a shell", given.command or ""), Code("In Python", given.python or "")]
     code = [lines for lines in code if lines.lines]
     steps = [_SAME_NUMBERS] if code else []
-    steps += [_PROOF] if report.repaired is not None else []
+    if report.repaired is not None:
+        steps.append(_PROOF)
+        code += [Code("The repair, and its check", given.proof)] if given.proof else []
     return Content(caption=" ".join(steps), terms=terms, code=code)
 
 
 _SAME_NUMBERS = (
-    "Whoever has the data can repeat this: the fingerprint on the first page says whether it is the same data, "
-    "and the lines below then give the same numbers."
+    "Whoever has the data can repeat this with the lines below: where the fingerprint on the first page of the new "
+    "report is the same, so is the data, and so are the numbers."
 )
 _PROOF = (
     "That the repair holds delta, and that nothing within delta is better, need not be believed: spofr repair writes "

@@ -36,6 +36,8 @@ class Provenance:
         Shell line that reproduces the audit.
     python : str, optional
         Python lines that reproduce it.
+    proof : str, optional
+        Shell lines that repair the same data and check the repair.
     date : date, optional
         Of the audit; today where it is left out.
     auditor, notes : str, optional
@@ -46,6 +48,7 @@ class Provenance:
     fingerprint: str | None = None
     command: str | None = None
     python: str | None = None
+    proof: str | None = None
     date: datetime.date | None = None
     auditor: str | None = None
     notes: str | None = None

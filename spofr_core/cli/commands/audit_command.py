@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, MeasureOption, with_options
+from spofr_core.cli.proof_lines import proof_lines
 from spofr_core.cli.selection_options import SelectionOptions, print_selection
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
@@ -149,7 +151,10 @@ def _write_report(html: Path, result: AuditResult, origin: Provenance, ranked: R
     after: dict[str, Any] = {}
     if ranked is not None and ranked.score is not None:
         found = repair(ranked, result.fairness, on_infeasible="relax", measured=result.measurement)
-        after = {"repaired": found.after, "relaxed": len(found.policies.relaxed), "quota": found.summary["quota"]}
+        relaxed = len(found.policies.relaxed)
+        after = {"repaired": found.after, "relaxed": relaxed, "quota": found.summary["quota"]}
+        if sys.argv[1:2] == ["audit"]:
+            origin = replace(origin, proof=proof_lines(sys.argv[2:], relaxed=relaxed > 0))
     path = html / report_name(result.summary, origin) if html.is_dir() else html
     write_whole(path, audit_html(result, provenance=origin, **after).encode("utf-8"))
     if path != html:
