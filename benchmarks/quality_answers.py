@@ -102,9 +102,7 @@ def which_method(results: Results, delta: float) -> Iterable[Row]:
             "trees": minus(results.best("pto", dataset, "trees")),
             "network within groups": minus(cell("pto", "network", WITHIN)),
             "network, SPO+": minus(results.best("spo+", dataset, "network")),
-            "network, Fenchel-Young": minus(results.best("fy", dataset, "network")),
             "trees, SPO+": minus(results.best("spo+", dataset, "trees")),
-            "trees, Fenchel-Young": minus(results.best("fy", dataset, "trees")),
         }
 
 
@@ -219,8 +217,9 @@ def penalties(lines: list[Line]) -> Iterable[Row]:
     titles = TASKS | {_SMALL: "Adult by sex, work only, 2,000 lists"}
     for dataset in ("german-credit", "mslr-2", "mslr-5", "hiring", _SMALL):
         part = models[(models.dataset == dataset) & models.method.isin(["spofr", "fultr", "deltr"])]
+        levels = (0.01, 0.02, 0.03) if dataset == _SMALL else (0.01, 0.03, 0.05)  # a plain sort of Adult is at 0.027
         for row in at_matched_violation(part).to_dict("records") if len(part) else ():
-            if row["mean violation <="] in (0.01, 0.03, 0.05):
+            if row["mean violation <="] in levels:
                 yield {"": titles[dataset], **{key: "" if pd.isna(value) else value for key, value in row.items()}}
 
 

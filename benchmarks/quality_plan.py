@@ -61,7 +61,7 @@ _ON_TREES = (TREES, THROUGH_TREES, SMOOTHED_TREES)
 _CURVE = (LISTNET, THROUGH, IN_GROUPS, TREES, THROUGH_TREES)
 _SMALL = f"{MAIN}, 2,000 lists"
 PIECES = {
-    "german-credit": Piece("german-credit", (*_ON_TREES, IN_GROUPS), 12),
+    "german-credit": Piece("german-credit", (TREES, THROUGH_TREES, IN_GROUPS), 12, (0.0,)),
     "hiring": Piece("hiring", (NETWORK, THROUGH_NETWORK, *_ON_TREES, IN_GROUPS), 12),
     "all features": Piece("adult by sex", (*_ON_TREES, IN_GROUPS), 12, (0.0,), MAIN),
     "marital status": Piece("adult by marital status", (LISTNET, *_ON_TREES, IN_GROUPS), 12, (0.0,), MAIN),
@@ -86,7 +86,7 @@ PIECES = {
     "lists of 50": Piece(f"{MAIN}, lists of 50", _CURVE, 12, (0.0,), MAIN),
     "linear scorer": Piece(f"{MAIN}, linear scorer", (IN_GROUPS,), 12, tuned_on=MAIN),
     "five seeds": Piece(_SMALL, _CURVE, 12, (0.0,), MAIN, ensemble=True),
-    "fultr": Piece(_SMALL, ("fultr/network/its own",), 4, tuned_on=_SMALL),
+    "fultr": Piece(_SMALL, ("fultr/network/its own",), 3, tuned_on=MAIN),
 }
 """In the order of importance: a study that is stopped has whole tables of the first of them."""
 PENALTIES = (1.0, 1e2, 1e3, 1e4, 1e5)
