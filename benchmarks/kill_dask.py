@@ -23,6 +23,9 @@ from killing import FOLDER, SHELL, Chain, Work, differences, free_port, fresh_fo
 NAME = "spofr sweep on Dask"
 PATIENCE = 300.0
 MOST_KILLS = 5
+MOST_WORKERS = 2
+"""Killed under one sweep: a task whose worker dies a third time is given up, by design."""
+VICTIMS = ("the command", "the command", "the scheduler", "first", "second", "second")
 ROOT = Path(__file__).resolve().parents[1]
 _SPEC = """dataset:
   file: table.csv
@@ -52,18 +55,25 @@ class Cluster:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
-        """Whoever is missing; until both workers are there."""
-        common = ["--no-dashboard"]
+        """Whoever is missing, until both workers are there: one that lost its scheduler may take a while to end."""
+        deadline = time.monotonic() + PATIENCE
+        self._start_missing()
+        with Client(self.address, timeout=PATIENCE, set_as_default=False) as client:
+            while len(client.nthreads()) < 2:
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"The cluster did not come up; see {self._said}.")
+                time.sleep(0.2)
+                self._start_missing()
+
+    def _start_missing(self) -> None:
         scheduler = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self._port)]
         worker = ["-m", "distributed.cli.dask_worker", self.address, "--nthreads", "1", "--no-nanny"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         for name, words in (("scheduler", scheduler), ("first", worker), ("second", worker)):
             if name not in self._processes or self._processes[name].poll() is not None:
-                environment = {**os.environ, "PYTHONPATH": str(ROOT)}
                 with self._said.open("ab") as said:
-                    run = [sys.executable, *words, *common]
+                    run = [sys.executable, *words, "--no-dashboard"]
                     self._processes[name] = subprocess.Popen(run, stdout=said, stderr=said, env=environment)
-        with Client(self.address, timeout=PATIENCE, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=PATIENCE)
 
     def kill(self, name: str) -> None:
         self._processes[name].kill()
@@ -101,6 +111,7 @@ def swept(chance: random.Random, chain: Chain, root: Path, nodes: Cluster, whole
     expected, seconds = whole
     folder = fresh_folder(root / FOLDER, WORK)
     process = _command(folder, nodes)
+    workers = 0
     while len(chain.cuts) < MOST_KILLS:
         wait_for_work(process, folder / "runs")
         try:
@@ -108,7 +119,7 @@ def swept(chance: random.Random, chain: Chain, root: Path, nodes: Cluster, whole
             break  # it has ended before
         except subprocess.TimeoutExpired:
             pass
-        victim = chance.choice(("the command", "the scheduler", "first", "second"))
+        victim = chance.choice(VICTIMS if workers < MOST_WORKERS else VICTIMS[:3])
         if victim == "the command":
             process.kill()
             process.wait()
@@ -116,6 +127,7 @@ def swept(chance: random.Random, chain: Chain, root: Path, nodes: Cluster, whole
             nodes.kill("scheduler")
             _wait_for_the_end(process, folder, chain)
         else:
+            workers += 1
             nodes.kill(victim)
         chain.cuts.append("at any instant")
         if process.poll() is not None:  # else somebody is at work, and says so

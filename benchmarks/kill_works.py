@@ -180,7 +180,8 @@ def into_files(name: str, outputs: tuple[str, ...], *words: str) -> Work:
         return wrong
 
     def result(folder: Path) -> dict[str, Any]:
-        return {output: digest(folder / output) for output in outputs}
+        hidden = sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
+        return {output: digest(folder / output) for output in outputs} | {"left over": hidden}
 
     return Work(name, command(*words), faults, result, begin)
 

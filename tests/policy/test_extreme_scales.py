@@ -188,6 +188,18 @@ def test_exposures_too_different_for_a_proof_are_refused_with_a_way_out(groups, 
     assert found.ok, found.reasons
 
 
+@pytest.mark.filterwarnings("error")
+def test_prices_beyond_all_numbers_are_refused_in_a_sentence() -> None:
+    """Scores near the largest allowed, exposures next to nothing: what a unit of exposure costs there is infinite."""
+    scores = [-7e279, -2e103, 3e-134, 4e159, 7e296, -8e249, -2e239, 2e-174]
+    fairness = Fairness(
+        delta=1e-9, notion="merit", merits={"a": 3.0, "c": 1e-6, "d": 1e6}, position_bias=PositionBias(power=20.0)
+    )
+    for solver in ("exact", "glop"):
+        with pytest.raises(SpofrError, match=r"query 0.*(larger delta|try solver)"):
+            fair_policy(scores, list("adddcddd"), fairness, solver=solver, on_infeasible="relax")
+
+
 def test_steep_exposures_alone_are_no_reason_to_refuse() -> None:
     """The same exposures with a delta that can be held: solved, and proved."""
     scores, groups = np.random.default_rng(7).normal(size=9), list("cacaaacaa")

@@ -152,6 +152,8 @@ class GlopSolver:
         lotteries: dict[int, tuple[npt.NDArray[np.int32], FloatArray]] = {}
         for q in queries.tolist():
             vertex = self._vertex(programme, q)
+            if not np.isfinite(vertex.multipliers).all():
+                raise self._trouble("found prices of exposure too large for a number", programme, q)
             multipliers[q] = vertex.multipliers
             extra = vertex.constraint_multipliers
             bound[q] = _dual_bound(programme, q, vertex)
@@ -193,7 +195,8 @@ class GlopSolver:
         matrix = np.empty((n, n))
         matrix[order] = found.matrix
         multipliers = np.zeros(len(lists.group_names))
-        multipliers[groups] = found.multipliers * (spread * w_unit / v_unit)
+        with np.errstate(over="ignore"):  # whoever asked looks at it
+            multipliers[groups] = found.multipliers * (spread * w_unit / v_unit)
         return Vertex(matrix, multipliers, found.constraint_multipliers * (spread * w_unit))
 
     def _optimum(
