@@ -90,8 +90,8 @@ def _table(found: Comparison) -> None:
     show_table(
         pd.DataFrame(comparison_cells(found.summary), columns=list(TABLE_HEAD)),
         "Every number that is compared: before, after, difference, interval and what may be said",
-        # A long name of a group would push the verdict out of sight.
-        columns={TABLE_HEAD[0]: st.column_config.TextColumn(width=280)},
+        # A long name of a group would push the verdict out of sight; on a telephone before and after fit beside this.
+        columns={TABLE_HEAD[0]: st.column_config.TextColumn(width=215)},
     )
     st.caption(markdown(comparison_basis(found.summary)[0], 1000))
 

@@ -174,7 +174,9 @@ def _window_box(key: str) -> None:
     st.selectbox("Window of time", list(WINDOWS), format_func=WINDOWS.__getitem__, key=f"{key}-window", on_change=take)
     if kind == "parts":
         follow(f"{key}-parts", int(asked))
-        st.number_input(
+        # Nothing to type into: a browser tells of a number and of the click that ended it together, and a fragment with
+        # the number would be run for both, what was clicked not.
+        st.slider(
             "How many",
             2,
             100,
