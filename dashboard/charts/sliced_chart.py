@@ -109,12 +109,16 @@ def time_course(time: Plain, entry: Plain) -> Drawing | None:
         "customdata": [_window_said(time, row, entry["unit"]) for row in windows],
         "hovertemplate": "%{customdata}<extra></extra>",
     }
+    title = _axis_title(entry, sign)
+    beside = len(title) <= _BESIDE
+    above: dict[str, Any] = {} if beside else {"top": 28, "notes": [_above(title)]}
     return figure(
         [*(_band(run, factor) for run in _runs(windows)), line],
-        height=300,
+        height=300 if beside else 320,
         left=48,
-        x={"type": "date", "nticks": 6, "tickangle": 0},
-        y={**_vertical(entry, sign), "nticks": 5, "showgrid": True},
+        x={"title": "start of the window", "type": "date", "nticks": 6, "tickangle": 0},
+        y={**({"title": title} if beside else {}), "nticks": 5, "showgrid": True},
+        **above,
     )
 
 
@@ -153,10 +157,10 @@ def _band(run: Sequence[Plain], factor: float) -> Trace:
     }
 
 
-def _vertical(entry: Plain, sign: str) -> dict[str, Any]:
-    """A title beside the chart where there is room for it; the words above it say the same."""
-    title = _axis_title(entry, sign)
-    return {"title": title} if len(title) <= _BESIDE else {"ticksuffix": sign}
+def _above(title: str) -> dict[str, Any]:
+    """What the vertical axis counts, above the chart: beside it there is no room for a long one."""
+    corner = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"}
+    return {**corner, "text": title, "showarrow": False}
 
 
 def _axis_title(entry: Plain, sign: str) -> str:
