@@ -67,7 +67,7 @@ PIECES = {
     "marital status": Piece("adult by marital status", (LISTNET, *_ON_TREES, IN_GROUPS), 12, (0.0,), MAIN),
     "race": Piece("adult by race", (NETWORK, THROUGH_NETWORK, TREES, THROUGH_TREES, IN_GROUPS), 12, (0.0,)),
     "mslr-2": Piece("mslr-2", (*_ON_TREES, IN_GROUPS), 6, (0.0,)),
-    "mslr-5": Piece("mslr-5", (*_ON_TREES, IN_GROUPS), 6, (0.0,)),
+    "mslr-5": Piece("mslr-5", (TREES, IN_GROUPS), 6, (0.0,)),
     "lists of 100": Piece(f"{MAIN}, lists of 100", _CURVE, 12, (0.0,), MAIN),
     "rivals": Piece(
         _SMALL,
