@@ -94,3 +94,21 @@ class Limits(StrictModel):
                 fields=("query",),
                 mend="Or raise the limit: limits=Limits(list_length=...).",
             )
+
+    def check_each_item(self, longest: int, lists: int, query: object) -> None:
+        """Refuse lists that are too long, or too many, for each item to be on its own."""
+        if longest > self.each_item:
+            raise DataError(
+                f"Query {query!r} has {longest:,} items; with each item on its own a list may have {self.each_item:,}. "
+                "Keep the items that are shown, such as the first 100 of each list, or leave this query out.",
+                fields=("way",),
+                mend="Or raise the limit: limits=Limits(each_item=...).",
+            )
+        if longest * lists > self.each_item_cells:
+            raise DataError(
+                f"With each item on its own, {lists:,} lists of up to {longest:,} items (query {query!r}) are more "
+                f"than fit in memory: lists times the longest may be {self.each_item_cells:,}. Leave out the longest "
+                "lists, or split the data.",
+                fields=("way",),
+                mend="Or raise the limit: limits=Limits(each_item_cells=...).",
+            )

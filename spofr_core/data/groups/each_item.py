@@ -10,7 +10,6 @@ import numpy.typing as npt
 from spofr_core.data.group_spec import Grouping, GroupSpec
 from spofr_core.data.ids import plain
 from spofr_core.data.limits import Limits
-from spofr_core.errors import DataError
 
 if TYPE_CHECKING:
     from spofr_core.data.dataset import RankingDataset
@@ -38,8 +37,8 @@ def item_groups(
     """
     lengths = np.diff(offsets)
     longest = int(lengths.max(initial=0))
-    if longest > limits.each_item or longest * len(lengths) > limits.each_item_cells:
-        raise _too_much(plain(query_ids[int(np.argmax(lengths))]), longest, len(lengths), limits)
+    if longest:
+        limits.check_each_item(longest, len(lengths), plain(query_ids[int(np.argmax(lengths))]))
     codes = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
     return codes.astype(np.int32), tuple(f"item {place}" for place in range(1, longest + 1))
 
@@ -50,20 +49,3 @@ def with_each_item(data: RankingDataset) -> RankingDataset:
         return data
     codes, names = item_groups(data.query_ids, data.offsets, Limits())
     return data.with_groups(codes, names, group_spec=GroupSpec(each_item=True))
-
-
-def _too_much(query: object, longest: int, lists: int, limits: Limits) -> DataError:
-    if longest > limits.each_item:
-        return DataError(
-            f"Query {query!r} has {longest:,} items; with each item on its own a list may have {limits.each_item:,}. "
-            "Keep the items that are shown, such as the first 100 of each list, or leave this query out.",
-            fields=("way",),
-            mend="Or raise the limit: limits=Limits(each_item=...).",
-        )
-    return DataError(
-        f"With each item on its own, {lists:,} lists of up to {longest:,} items (query {query!r}) are more than fit in "
-        f"memory: lists times the longest may be {limits.each_item_cells:,}. Leave out the longest lists, or split "
-        "the data.",
-        fields=("way",),
-        mend="Or raise the limit: limits=Limits(each_item_cells=...).",
-    )

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from spofr_core.fairness import Discount
 from spofr_core.learning.lists import Batch
-from spofr_core.learning.losses.relevance import DirectLoss
+from spofr_core.learning.losses.relevance import OnePassLoss
 
 FloatArray = NDArray[np.float64]
 
 
-class LambdaRank(DirectLoss):
+class LambdaRank(OnePassLoss):
     """Logistic loss of each pair, times the DCG that swapping the two would cost (Burges, Ragno, Le, NIPS 2006).
 
     With r the ranks by score and w the worth of positions, a list costs
@@ -34,16 +34,8 @@ class LambdaRank(DirectLoss):
     def __init__(self, discount: Discount) -> None:
         self._discount = discount
 
-    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
-        """Sum over the lists of the batch, and its gradient."""
-        value, gradient, _ = self._all(scores, batch)
-        return value, gradient
-
-    def curvature(self, scores: FloatArray, batch: Batch) -> FloatArray:
-        """The sum over pairs of d_ij p (1 - p), p the logistic function of the difference."""
-        return self._all(scores, batch)[2]
-
-    def _all(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
+        """The curvature is the sum over pairs of d_ij p (1 - p), p the logistic function of the difference."""
         labels = batch.labels.numpy().astype(np.float64)
         worth = self._discount.vector(int(np.diff(batch.offsets).max()))
         gradient, curvature = np.zeros(len(scores)), np.zeros(len(scores))

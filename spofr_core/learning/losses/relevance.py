@@ -90,6 +90,23 @@ class DirectLoss(Loss):
         return value / len(batch)
 
 
+class OnePassLoss(DirectLoss):
+    """A direct loss of which one pass over the lists gives value, gradient and curvature."""
+
+    @abstractmethod
+    def derivatives(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
+        """Sum over the lists of the batch, its gradient, and its second derivative in each score."""
+
+    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+        """Sum over the lists of the batch, and its gradient."""
+        value, gradient, _ = self.derivatives(scores, batch)
+        return value, gradient
+
+    def curvature(self, scores: FloatArray, batch: Batch) -> FloatArray:
+        """Second derivative of the sum in each score."""
+        return self.derivatives(scores, batch)[2]
+
+
 class _GivenGradient(torch.autograd.Function):
     """A number whose gradient in the scores is known: computed once, in the forward pass."""
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from spofr_core.errors import DataError
 from spofr_core.learning.lists import Batch, Lists
-from spofr_core.learning.losses.relevance import DirectLoss
+from spofr_core.learning.losses.relevance import OnePassLoss
 from spofr_core.learning.losses.through_programme import RowsOfBatch
 
 FloatArray = NDArray[np.float64]
 
 
-class ListNetWithinGroups(DirectLoss):
+class ListNetWithinGroups(OnePassLoss):
     """Cross-entropy between labels and the softmax of the scores over the items of the same group and list.
 
     With g(i) the items of the list that are of the group of i,
@@ -50,16 +50,8 @@ class ListNetWithinGroups(DirectLoss):
         self._codes, self._rows = np.asarray(lists.codes, dtype=np.int64), RowsOfBatch(lists)
         self._n_groups, self._per_list = len(lists.group_names), per_list
 
-    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
-        """Sum over the lists of the batch, and its gradient."""
-        value, gradient, _ = self._all(scores, batch)
-        return value, gradient
-
-    def curvature(self, scores: FloatArray, batch: Batch) -> FloatArray:
-        """p_i (1 - p_i) times the sum of the labels of the group in the list, p the softmax over the group."""
-        return self._all(scores, batch)[2]
-
-    def _all(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
+        """The curvature is p_i (1 - p_i) times the group's labels in the list summed, p the softmax over the group."""
         labels = batch.labels.numpy().astype(np.float64)
         if self._per_list:
             lengths = np.diff(batch.offsets)
