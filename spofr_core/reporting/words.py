@@ -198,7 +198,7 @@ def _tolerance_sentence(summary: Mapping[str, Any]) -> str:
     excused = 0 if everybody_small else queries["small_only"]
     exceeding = judged - queries["fair"] - excused
     all_of_them = "the judged query" if judged == 1 else f"all {judged:,} queries"
-    what = _DIFFERENCE.get(summary["notion"], "the violation")
+    what = NOTIONS[summary["notion"]].difference
     if exceeding and queries["applicable"] == 1:
         return f"{start_sentence(what)} exceeds {tolerance}."
     if exceeding:
@@ -207,14 +207,6 @@ def _tolerance_sentence(summary: Mapping[str, Any]) -> str:
     if excused:
         return f"Only small groups exceed {tolerance}, in {excused:,} of {counted(judged, 'query', 'queries')}."
     return f"{start_sentence(all_of_them)} {'stays' if judged == 1 else 'stay'} within {tolerance}."
-
-
-_DIFFERENCE = {
-    "exposure": "the difference from the list's mean",
-    "gap": "the difference between the groups",
-    "merit": "the difference from what merit calls for",
-}
-"""What delta bounds, by the name of the notion; a notion of one's own has a violation."""
 
 
 def _small_only(summary: Mapping[str, Any]) -> str:

@@ -25,6 +25,8 @@ class EqualExposure(Notion):
     item_definition = "In every list, each item's exposure differs from the list's mean exposure by at most delta."
     item_formula = "|e_i - e| <= delta"
     item_latex = r"|e_i - e| \le \delta"
+    difference = "the difference from the list's mean"
+    plain_limit = "The limit says how far a group may be from being seen as much as the list's average."
     always_feasible = True
 
     def scale_and_target(

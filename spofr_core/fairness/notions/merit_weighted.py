@@ -30,6 +30,8 @@ class MeritWeighted(Notion):
     )
     formula = "|mu e_g - mu_g e| <= delta"
     latex = r"|\mu\, e_g - \mu_g\, e| \le \delta"
+    difference = "the difference from what merit calls for"
+    plain_limit = "The limit says how far a group may be from being seen as much as its results in the past call for."
     caveat = "Merit is estimated from the labels; a gap that is already in the labels is carried over."
     share_of = "the list's mean exposure times its mean merit"
     share_formula = "mu e"

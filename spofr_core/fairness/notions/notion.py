@@ -38,6 +38,10 @@ class Notion(ABC):
         The same where each item is on its own; without them the condition is told as for groups.
     share_of, share_formula, share_latex : str
         What delta is a share of, where it is one: in words, in plain text and in LaTeX.
+    difference : str
+        What delta bounds, as a headline names it.
+    plain_limit : str
+        The same as a sentence for readers without statistics.
     caveat : str
         What the notion does not ask, as a sentence of the report.
     needs_merits : bool
@@ -59,6 +63,8 @@ class Notion(ABC):
     share_of: str = "the list's mean exposure"
     share_formula: str = "e"
     share_latex: str = "e"
+    difference: str = "the violation"
+    plain_limit: str = "The limit says how far a group may be from what it is due."
     caveat: str = "This notion compares exposure alone; it does not ask whether a difference follows relevance."
     needs_merits: bool = False
     always_feasible: bool = False

@@ -24,6 +24,8 @@ class PairwiseGap(Notion):
     definition = "In every list, the mean exposures of the two groups differ by at most delta."
     formula = "|e_0 - e_1| <= delta"
     latex = r"|e_0 - e_1| \le \delta"
+    difference = "the difference between the groups"
+    plain_limit = "The limit says how much more one group may be seen than the other."
     always_feasible = True
     no_items = "A gap is between two groups, and with each item on its own there are none."
 

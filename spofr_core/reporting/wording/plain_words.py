@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from spofr_core.fairness import NOTIONS
 from spofr_core.reporting.items.item_words import each_item, item_plain
 from spofr_core.reporting.wording.phrases import MOST_NAMED, counted, listed, name_text, named, violation_text
 
@@ -71,15 +72,8 @@ def _lists(summary: Mapping[str, Any]) -> str:
         kept = f"{broken:,} of the {queries['judged']:,} lists that could break {limit} do"
     else:
         kept = f"all {queries['judged']:,} lists that could break {limit} keep it"
-    said = _LIMITS.get(summary["notion"], "The limit says how far a group may be from what it is due.")
+    said = NOTIONS[summary["notion"]].plain_limit
     return f"{kept}. {said.replace('a group', 'an entry') if each_item(summary) else said}"
-
-
-_LIMITS = {
-    "exposure": "The limit says how far a group may be from being seen as much as the list's average.",
-    "gap": "The limit says how much more one group may be seen than the other.",
-    "merit": "The limit says how far a group may be from being seen as much as its results in the past call for.",
-}
 
 
 def _quota(quota: Mapping[str, Any]) -> str:
