@@ -80,10 +80,7 @@ def counts_in_prefixes(
         x={"title": "among the first k positions", "range": [0.5, last + 0.5], "anchor": lowest}
         | ({"dtick": 1} if last <= 15 else whole_ticks(last)),
         y=scales[0],
-        notes=[
-            _named(f"{label}, items", scale["domain"][1])
-            for label, scale in zip(with_glyphs(rows), scales, strict=True)
-        ],
+        notes=[_named(label, scale["domain"][1]) for label, scale in zip(with_glyphs(rows), scales, strict=True)],
         **more,
     )
 
