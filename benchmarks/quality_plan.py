@@ -77,6 +77,7 @@ PIECES = {
     ),
     "beside penalties": Piece(_SMALL, (THROUGH,), 12, (0.0, 0.005, 0.01, 0.02, 0.03, 0.05), MAIN),
     "work only": Piece(MAIN, (*_CURVE, THROUGH_IN_GROUPS), 12),
+    "small deltas": Piece(MAIN, (LISTNET, THROUGH), 12, (0.005, 0.01)),
     "more deltas": Piece(MAIN, (LISTNET, THROUGH, TREES, THROUGH_TREES), 12, (0.005, 0.01, 0.05)),
     "other losses": Piece(
         MAIN, (*(cell("pto", "trees", loss) for loss in (*PLAIN_LOSSES, WITHIN)), SMOOTHED_TREES), 12, (0.0,)
