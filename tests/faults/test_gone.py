@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from spofr_core.experiments import RunStore, run_sweep
 from spofr_core.experiments.executors import Task, dask_cluster
 from tests.experiments.specs import tiny
 from tests.experiments.test_sweep import CUT
-from tests.experiments.works import slow
+from tests.experiments.works import scaled, slow
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120
@@ -94,6 +95,29 @@ def test_a_cluster_that_goes_away_is_told_in_a_sentence(cluster, tmp_path, monke
             list(outcomes)
     assert "give the same command" in str(told.value)
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_worker_that_dies_while_data_is_sent_holds_nobody_up(cluster, monkeypatch):
+    """It takes what it is sent no more, and is dead before anybody has noticed."""
+    address, processes = cluster
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 60.0)
+    monkeypatch.setattr(dask_cluster, "WORKER_SECONDS", 60.0)
+    join = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+    processes.append(subprocess.Popen([*join, "--no-dashboard"], cwd=ROOT, stderr=subprocess.DEVNULL))
+    with dask_cluster.DaskExecutor(address) as executor:
+        _wait(lambda: executor.workers == 2)
+        asked: list[str] = []
+
+        def share(name: str) -> dict[str, int]:
+            asked.append(name)
+            if len(asked) == 1:
+                processes[1].send_signal(signal.SIGSTOP)
+                threading.Timer(1.0, processes[1].kill).start()
+            return {"factor": 3}
+
+        tasks = [Task(f"t{n}", n, data=f"for {n % 2}") for n in range(4)]
+        outcomes = {outcome.key: outcome.value for outcome in executor.outcomes(scaled, tasks, share=share)}
+    assert outcomes == {f"t{n}": 3 * n for n in range(4)}
 
 
 def _wait(condition) -> None:

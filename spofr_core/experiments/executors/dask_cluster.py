@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Generator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
@@ -49,8 +50,9 @@ KEPT = 3
 class DaskExecutor(Executor):
     """Tasks on a Dask cluster.
 
-    Data is scattered to all workers once. A task whose worker is lost is done again on another one; what all workers
-    have lost is sent again. Results and messages come back to this process, which alone writes files.
+    Data is sent once, and fetched by the workers that need it. A task whose worker is lost is done again on another
+    one; what all workers have lost is sent again. Results and messages come back to this process, which alone writes
+    files.
 
     Parameters
     ----------
@@ -173,8 +175,21 @@ class DaskExecutor(Executor):
         if task.data is None:
             return None
         if task.data not in self._shared:
-            self._shared[task.data] = self._client.scatter([order.share(task.data)], broadcast=True, hash=False)[0]
+            self._shared[task.data] = self._scattered(order.share(task.data))
         return self._shared[task.data]
+
+    def _scattered(self, content: Any) -> Any:
+        """The future of data that one worker holds and the others fetch when they need it.
+
+        Not sent to all of them at once: a scheduler that copies to a worker which dies meanwhile tries for ever.
+        """
+        for _ in range(ATTEMPTS):
+            with suppress(OSError):  # the worker died that it was sent to
+                return self._client.scatter([content], hash=False)[0]
+            if self._client.status != "running":
+                raise self._lost("is gone", "start it again")
+        worker = f"start a worker with `dask worker {self._address} --nthreads 1`"
+        raise self._lost("has no worker that takes data", worker)
 
     def close(self) -> None:
         """Leave the cluster; end it if it was started here."""
