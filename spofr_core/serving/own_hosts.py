@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -49,12 +50,13 @@ class OwnHosts:
 
     def __init__(self, app: ASGIApp, names: Sequence[str]) -> None:
         self._app = app
-        self._names = tuple(names)
+        # Nearly all requests name the same host; strangers may name as many as they like.
+        self._is_own = lru_cache(maxsize=64)(lambda host: is_own_host(host.decode("latin-1"), names))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             for header, value in scope["headers"]:
-                if header == b"host" and not is_own_host(value.decode("latin-1"), self._names):
+                if header == b"host" and not self._is_own(value):
                     await _refuse(value.decode("latin-1"), send)
                     return
         await self._app(scope, receive, send)
