@@ -199,6 +199,11 @@ def rule(at: float, *, colour: str = palette.NEUTRAL, width: float = 1.5, dash: 
     return {"type": "line", "xref": "x", "yref": "paper", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": line}
 
 
+def rule_in_row(at: float, middle: float, half: float, *, layer: str = "below") -> dict[str, Any]:
+    """A vertical line across one row of marks: one through the whole plot would cross the words between the rows."""
+    return {**rule(at, width=2), "yref": "y", "y0": middle - half, "y1": middle + half, "layer": layer}
+
+
 def band(low: float, high: float) -> dict[str, Any]:
     """A shaded strip through the whole plot."""
     edges = {"x0": low, "x1": high, "y0": 0, "y1": 1}

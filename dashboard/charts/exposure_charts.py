@@ -21,6 +21,7 @@ from dashboard.charts.drawing import (
     plain_text,
     room,
     rule,
+    rule_in_row,
     side,
     whole_ticks,
     with_glyphs,
@@ -89,7 +90,7 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
         left=EDGE,
         x={"title": "exposure per item, % of the mean of its lists", "range": [0, right], "nticks": 6},
         y={"range": [len(shown), 0], "visible": False},
-        shapes=[_mean_mark(middle, half) for middle in middles],
+        shapes=[rule_in_row(MEAN, middle, half, layer="above") for middle in middles],
         notes=[
             note(MEAN, "┆ mean of its lists", xanchor=side(MEAN / right)),
             *(_row_note(place, apart.join(both)) for place, both in enumerate(zip(labels, words, strict=True))),
@@ -110,11 +111,6 @@ def _interval(bar: ExposureBar, ci: tuple[float, float], at: float, right: float
         "opacity": SOFT if bar.small else 1,
         "hovertemplate": f"{plot(bar.row.group)}: 95 % CI {interval(list(ci), 'share')} of the mean<extra></extra>",
     }
-
-
-def _mean_mark(at: float, half: float) -> dict[str, Any]:
-    """The mean of the lists across one bar: a line through the whole plot would cross the words."""
-    return {**rule(MEAN, width=2), "yref": "y", "y0": at - half, "y1": at + half}
 
 
 def _row_note(place: int, text: str) -> dict[str, Any]:

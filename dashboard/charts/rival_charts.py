@@ -16,7 +16,7 @@ from dashboard.charts.drawing import (
     Trace,
     figure,
     note,
-    rule,
+    rule_in_row,
     side,
     whole_ticks,
     with_glyphs,
@@ -78,9 +78,9 @@ def exposure_change(rows: Sequence[Mapping[str, Any]], all_groups: Sequence[str]
             "nticks": 6,
         },
         y={"range": [len(shown), 0], "visible": False},
-        shapes=[rule(MEAN)],
+        shapes=[rule_in_row(MEAN, middle, (MARK / 2 + 2) / row_height) for middle in middles],
         notes=[
-            note(MEAN, "mean of its lists", xanchor=side((MEAN - low + margin) / (high - low + 2 * margin))),
+            note(MEAN, "┆ mean of its lists", xanchor=side((MEAN - low + margin) / (high - low + 2 * margin))),
             {
                 **note(0, f"hollow: {plot(first, _LETTERS)} · filled: {plot(rival, _LETTERS)}", xanchor="left"),
                 "xref": "paper",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dashboard.charts.drawing import EDGE, TICKS, TITLE, Drawing, Trace, figure, note, rule, shown_unit, side
+from dashboard.charts.drawing import EDGE, TICKS, TITLE, Drawing, Trace, figure, note, rule_in_row, shown_unit, side
 from dashboard.escaping import plot
 from spofr_core.reporting import palette, value_text, window_text
 
@@ -45,7 +45,7 @@ def slice_intervals(entry: Plain) -> Drawing | None:
         left=EDGE,
         x={"title": _axis_title(entry, sign), "range": [low, high], "nticks": 6},
         y={"range": [len(rows), 0], "visible": False},
-        shapes=[_mean_mark(mean, middle, (MARK / 2 + 2) / height) for middle in middles],
+        shapes=[rule_in_row(mean, middle, (MARK / 2 + 2) / height) for middle in middles],
         notes=[
             note(
                 mean,
@@ -60,11 +60,6 @@ def slice_intervals(entry: Plain) -> Drawing | None:
 def drawn_slices(entry: Plain) -> list[Plain]:
     """The slices that the chart shows."""
     return [row for row in entry["slices"] if row["ci"] is not None][:MOST_SLICES]
-
-
-def _mean_mark(mean: float, at: float, half: float) -> dict[str, Any]:
-    """The mean of all queries across one row: a line through the whole plot would cross the words."""
-    return {**rule(mean, width=2), "yref": "y", "y0": at - half, "y1": at + half, "layer": "below"}
 
 
 def _whisker(row: Plain, at: float, factor: float, unit: str) -> Trace:
