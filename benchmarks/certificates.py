@@ -260,7 +260,8 @@ def report(folder: Path) -> str:
     text = (
         f"`python benchmarks/certificates.py run --lists {sums['lists']}`: {sums['lists']:,} lists, "
         f"{sums['verified']:,} verified ({sums['through JSON']:,} of them as certificates that went through JSON), "
-        f"{sums['failed']:,} failed, {sums['refused']:,} refused in a sentence. "
+        f"{sums['failed']:,} failed, {sums['refused']:,} refused in a sentence "
+        f"(at least {sums['unproved']:,} because no proof could hold them, the others for the size of their scores). "
         f"{sums['glop']:,} went to GLOP. {sums['compared']:,} were solved again by HiGHS "
         f"({sums['HiGHS gave up']:,} more were too hard for it): {sums['differ']:,} differ by more than {TOLERANCE:g} "
         f"of the range. {sums['seconds'] / 60:.0f} minutes of one core, other work beside it."
