@@ -33,12 +33,14 @@ _PATIENCE = 6  # rounds without progress before it is given up
 _PROGRESS = 0.98  # times the gap before, at most
 _LOST = 10.0  # a step that multiplies the gap by this is not taken
 _ROUNDING = 1e-4  # nor one that adds more than this to the error of a row's sum
+_SETTLINGS = 2  # solutions of the equations of a step, each on what the ones before left
+_SHORT = 0.1  # times the predictor's step: a corrector that goes no further is taken for a plain one
 _NEAR = 1e5  # times the target is near enough
 _EQUAL = 1e-9  # bounds closer to each other than this are an equation
 _VANISHED = 1e-14  # a pivot that has lost this much of itself is zero
 
 U, R, CENTER, DU, ITEM_SIDE = range(5)
-P, DP, POSITION_SIDE = range(3)
+P, DP, POSITION_SIDE, TOTAL = range(4)
 S, LOW, HIGH, LAMBDA, AT_LOW, AT_HIGH, DS, DLAMBDA, D_LOW, D_HIGH, FREEDOM, WEIGHT, SIDE = range(13)
 
 
@@ -55,7 +57,7 @@ class Interior(NamedTuple):
         The equations of a step, one per position, and their triangular factor.
     by_group : (G, n)
         What couples groups and positions.
-    items, positions, groups : (5, n), (3, n), (13, G)
+    items, positions, groups : (5, n), (4, n), (13, G)
         Rows U, R, ... by item, P, ... by position, S, ... by group.
     group : (n,)
         The group of each item.
@@ -87,7 +89,7 @@ def make_interior(v: Floats, group: Ints, n: int, n_groups: int) -> Interior:
     """Room for lists of n items, every cell open."""
     return Interior(
         np.zeros((n, n)), np.ones((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
-        np.ones((n, n), np.int8), np.zeros((n, n)), np.zeros((n_groups, n)), np.zeros((5, n)), np.zeros((3, n)),
+        np.ones((n, n), np.int8), np.zeros((n, n)), np.zeros((n_groups, n)), np.zeros((5, n)), np.zeros((4, n)),
         np.zeros((13, n_groups)), group, np.zeros(n_groups, np.int32), v,
     )  # fmt: skip
 
@@ -198,19 +200,21 @@ def _subtract(schur: Floats, rows: Floats, weight: Floats, height: int, width: i
 
 
 @sum_jit
-def _cholesky(schur: Floats, size: int) -> None:
-    """The triangular factor, in place; where nothing is left of a pivot the unknown is held at zero."""
+def _cholesky(schur: Floats, scale: Floats, size: int) -> None:
+    """The triangular factor, in place; where nothing but rounding is left of a pivot the unknown is held at zero.
+
+    `scale` is what the diagonal was before anything was subtracted from it.
+    """
     for i in range(size):
         for j in range(i):
             left = schur[i, j]
             for k in range(j):
                 left -= schur[i, k] * schur[j, k]
             schur[i, j] = left / schur[j, j]
-        before = schur[i, i]
-        left = before
+        left = schur[i, i]
         for k in range(i):
             left -= schur[i, k] * schur[i, k]
-        schur[i, i] = np.sqrt(left) if left > _VANISHED * before else 1e64
+        schur[i, i] = np.sqrt(left) if left > _VANISHED * scale[i] else 1e64
 
 
 @sum_jit
@@ -262,6 +266,8 @@ def _factor(it: Interior) -> None:
     for i in range(n):
         for j in range(n):
             it.schur[j, j] += theta[i, j]
+    for j in range(n):
+        it.positions[TOTAL, j] = it.schur[j, j]
     for g in range(n_groups):
         groups[FREEDOM, g] = 0.0
         if it.equal[g] == 0:
@@ -273,7 +279,57 @@ def _factor(it: Interior) -> None:
     # Prices are known up to a constant: the last one stays.
     _subtract(it.schur, theta, weight, n, n - 1)
     _subtract(it.schur, it.by_group, groups[WEIGHT], n_groups, n - 1)
-    _cholesky(it.schur, n - 1)
+    _cholesky(it.schur, it.positions[TOTAL], n - 1)
+
+
+@jit
+def _settle(it: Interior) -> None:
+    """Move the prices so that rows, columns and groups of x + dx sum to what they should.
+
+    Done once it would be Newton's step, but for rounding, which grows as products x z fall apart; done again on what is
+    left, the errors shrink.
+    """
+    n, n_groups = it.x.shape[0], len(it.equal)
+    items, positions, groups, v = it.items, it.positions, it.groups, it.v
+    for j in range(n):
+        positions[POSITION_SIDE, j] = -1.0
+    for g in range(n_groups):
+        groups[SIDE, g] = -groups[S, g] - (groups[DS, g] if it.equal[g] == 0 else 0.0)
+    for i in range(n):
+        side, moment = -1.0, 0.0
+        for j in range(n):
+            reached = it.x[i, j] + it.dx[i, j]
+            side += reached
+            moment += reached * v[j]
+            positions[POSITION_SIDE, j] += reached
+        items[ITEM_SIDE, i] = side
+        groups[SIDE, it.group[i]] += moment - items[CENTER, i] * side
+        for j in range(n):
+            positions[POSITION_SIDE, j] -= it.theta[i, j] * (side / items[R, i])
+    for g in range(n_groups):
+        pull = groups[SIDE, g] * groups[WEIGHT, g]
+        for j in range(n):
+            positions[POSITION_SIDE, j] -= it.by_group[g, j] * pull
+    _substitute(it.schur, positions[POSITION_SIDE], n - 1)
+    positions[POSITION_SIDE, n - 1] = 0.0
+    for j in range(n):
+        positions[DP, j] += positions[POSITION_SIDE, j]
+    for g in range(n_groups):
+        for j in range(n):
+            groups[SIDE, g] -= it.by_group[g, j] * positions[POSITION_SIDE, j]
+        groups[SIDE, g] *= -groups[WEIGHT, g]
+        groups[DLAMBDA, g] += groups[SIDE, g]
+        if it.equal[g] == 0:
+            groups[DS, g] -= groups[FREEDOM, g] * groups[SIDE, g]
+    for i in range(n):
+        change = groups[SIDE, it.group[i]]
+        side = items[ITEM_SIDE, i]
+        for j in range(n):
+            side -= it.theta[i, j] * positions[POSITION_SIDE, j]
+        side = side / items[R, i] + items[CENTER, i] * change
+        items[DU, i] += side
+        for j in range(n):
+            it.dx[i, j] -= it.theta[i, j] * (side + positions[POSITION_SIDE, j] - v[j] * change)
 
 
 @jit
@@ -281,60 +337,32 @@ def _find_step(it: Interior, aim: float, second: float) -> None:
     """Newton's step towards products x z of `aim`; `second` is 1 to take in the products of the last step found."""
     n, n_groups = it.x.shape[0], len(it.equal)
     items, positions, groups, v = it.items, it.positions, it.groups, it.v
-    for j in range(n):
-        positions[DP, j] = -1.0
     for g in range(n_groups):
-        groups[SIDE, g] = -groups[S, g]
+        groups[DLAMBDA, g] = 0.0
         if it.equal[g] == 0:
-            below, above = groups[S, g] - groups[LOW, g], groups[HIGH, g] - groups[S, g]
             extra = second * groups[DS, g]
-            groups[D_LOW, g] = (aim - extra * groups[D_LOW, g]) / below - groups[AT_LOW, g]
-            groups[D_HIGH, g] = (aim + extra * groups[D_HIGH, g]) / above - groups[AT_HIGH, g]
+            low, high = aim - extra * groups[D_LOW, g], aim + extra * groups[D_HIGH, g]
+            groups[D_LOW, g] = low / (groups[S, g] - groups[LOW, g]) - groups[AT_LOW, g]
+            groups[D_HIGH, g] = high / (groups[HIGH, g] - groups[S, g]) - groups[AT_HIGH, g]
             off = groups[LAMBDA, g] - groups[AT_LOW, g] + groups[AT_HIGH, g]
             groups[DS, g] = groups[FREEDOM, g] * (groups[D_LOW, g] - groups[D_HIGH, g] - off)
-            groups[SIDE, g] -= groups[DS, g]
     for i in range(n):
-        g = it.group[i]
-        u, lam = items[U, i], groups[LAMBDA, g]
-        side, moment = -1.0, 0.0
+        items[DU, i], positions[DP, i] = 0.0, 0.0
+        u, lam = items[U, i], groups[LAMBDA, it.group[i]]
         for j in range(n):
             off = it.z[i, j] - (u + positions[P, j] - lam * v[j] - it.cost[i, j])
-            # dx becomes what it would be if no price moved
-            moved = (aim - second * it.dx[i, j] * it.dz[i, j]) / it.z[i, j] * it.open[i, j] - it.x[i, j]
-            it.dx[i, j] = moved + it.theta[i, j] * off
-            reached = it.x[i, j] + it.dx[i, j]
-            side += reached
-            moment += reached * v[j]
-            positions[DP, j] += reached
-        items[ITEM_SIDE, i] = side
-        groups[SIDE, g] += moment - items[CENTER, i] * side
-        for j in range(n):
-            positions[DP, j] -= it.theta[i, j] * (side / items[R, i])
+            product = (aim - second * it.dx[i, j] * it.dz[i, j]) * it.open[i, j]
+            it.dx[i, j] = product / it.z[i, j] - it.x[i, j] + it.theta[i, j] * off  # if no price moved
+    for _ in range(_SETTLINGS):
+        _settle(it)
     for g in range(n_groups):
-        pull = groups[SIDE, g] * groups[WEIGHT, g]
-        for j in range(n):
-            positions[DP, j] -= it.by_group[g, j] * pull
-    _substitute(it.schur, positions[DP], n - 1)
-    positions[DP, n - 1] = 0.0
-    for g in range(n_groups):
-        left = groups[SIDE, g]
-        for j in range(n):
-            left -= it.by_group[g, j] * positions[DP, j]
-        groups[DLAMBDA, g] = -left * groups[WEIGHT, g]
         if it.equal[g] == 0:
-            groups[DS, g] -= groups[FREEDOM, g] * groups[DLAMBDA, g]
             groups[D_LOW, g] -= groups[AT_LOW, g] * groups[DS, g] / (groups[S, g] - groups[LOW, g])
             groups[D_HIGH, g] += groups[AT_HIGH, g] * groups[DS, g] / (groups[HIGH, g] - groups[S, g])
     for i in range(n):
         g = it.group[i]
-        side = items[ITEM_SIDE, i]
-        for j in range(n):
-            side -= it.theta[i, j] * positions[DP, j]
-        items[DU, i] = side / items[R, i] + items[CENTER, i] * groups[DLAMBDA, g]
         u, lam = items[U, i] + items[DU, i], groups[LAMBDA, g] + groups[DLAMBDA, g]
         for j in range(n):
-            price = items[DU, i] + positions[DP, j] - v[j] * groups[DLAMBDA, g]
-            it.dx[i, j] -= it.theta[i, j] * price
             goal = u + positions[P, j] + positions[DP, j] - lam * v[j] - it.cost[i, j]
             it.dz[i, j] = (goal - it.z[i, j]) * it.open[i, j]
 
@@ -390,10 +418,13 @@ def approach(it: Interior, target: float, share: float) -> bool:
             break
         _factor(it)
         _find_step(it, 0.0, 0.0)
-        step, step_z = _longest_steps(it, 1.0)
-        left = _gap(it, step, step_z) / gap
-        _find_step(it, left**3 * gap / products, 1.0)
+        far, far_z = _longest_steps(it, 1.0)
+        centre = (_gap(it, far, far_z) / gap) ** 3 * gap / products
+        _find_step(it, centre, 1.0)
         step, step_z = _longest_steps(it, share)
+        if min(step, step_z) < _SHORT * min(far, far_z):
+            _find_step(it, centre, 0.0)
+            step, step_z = _longest_steps(it, share)
         after, error_after = _gap(it, step, step_z), _error(it, step)
         if not (after < _LOST * gap and error_after < _LOST * error + _ROUNDING):  # not a number either
             break
