@@ -14,17 +14,18 @@ from spofr_core.policy.solvers.kernels.arguments import Answer, Problem
 from spofr_core.policy.solvers.kernels.interior_point import (
     AT_HIGH,
     AT_LOW,
-    CAREFUL,
-    CLOSE,
     HIGH,
+    LAMBDA,
     LOW,
     Interior,
+    P,
     S,
     approach,
     make_interior,
     set_groups_bounds,
 )
 from spofr_core.policy.solvers.kernels.list_desk import (
+    CODE,
     EARLIEST,
     FIRST,
     LATEST,
@@ -39,7 +40,13 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     W,
     jit,
 )
-from spofr_core.policy.solvers.kernels.list_setup import open_list, set_bounds, set_positions, set_windows
+from spofr_core.policy.solvers.kernels.list_setup import (
+    base_utility,
+    open_list,
+    set_bounds,
+    set_positions,
+    set_windows,
+)
 from spofr_core.splitmix import GOLDEN, splitmix64
 
 Longs = NDArray[np.int64]
@@ -53,6 +60,7 @@ LONG = 2000
 _NO_LIMIT = 2**31 - 1
 _GAP = 1e-15  # where the interior-point method ends, per item
 _NOTHING = 1e-7  # an entry below this is none
+_WHOLE = 1.0 - 1e-4  # probabilities that sum to less leave something out
 
 
 @jit
@@ -67,8 +75,8 @@ def rounds_worth(n: int, n_groups: int, warm: bool) -> int:
 
 
 @jit
-def _keep_to_face(it: Interior) -> None:
-    """Close all but the optimal face, in whose middle `x` is, and draw costs that lead to one of its corners.
+def _go_to_corner(it: Interior, target: float) -> None:
+    """Close all but the optimal face, in whose middle `x` is, and go to one of its corners by costs that are drawn.
 
     On the face an entry is zero where its reduced cost is not, and so is a group's distance to a bound that costs.
     """
@@ -87,6 +95,31 @@ def _keep_to_face(it: Interior) -> None:
             elif groups[AT_HIGH, g] > groups[HIGH, g] - groups[S, g]:
                 groups[LOW, g] = groups[HIGH, g]
                 it.equal[g] = 1
+    approach(it, target)
+
+
+@jit
+def _proof(it: Interior, row: Floats, multipliers: Floats, codes: Ints, unit: float) -> float:
+    """Write the multipliers, each in this unit; returns the bound on the utility that they and the prices prove.
+
+    Both prove a bound whatever they are: the better they are, the closer it is to the utility.
+    """
+    n, n_groups = it.x.shape[0], len(it.equal)
+    price, total = np.zeros(n_groups), 0.0
+    for g in range(n_groups):
+        lam = it.groups[LAMBDA, g]
+        bound = row[LOWER, g] if lam > 0.0 else row[UPPER, g]
+        if -1.0 < bound < n + 1.0:
+            price[g] = lam
+            total -= lam * bound
+        multipliers[codes[g]] = price[g] * unit
+    for i in range(n):
+        best = -np.inf
+        for j in range(n):
+            if it.open[i, j]:
+                best = max(best, it.cost[i, j] + price[it.group[i]] * it.v[j] - it.positions[P, j])
+        total += best + it.positions[P, i]
+    return total
 
 
 @jit
@@ -195,17 +228,17 @@ def _interior_of(place: Floats, seat: Ints, row: Floats, marks: Ints, n: int, n_
 
 @jit
 def _start_list(problem: Problem, answer: Answer, q: int, seed: int) -> None:
-    """Write a lottery that is optimal but for rounding."""
+    """Write a lottery that is optimal but for rounding, and what proves it."""
     start, n = problem.offsets[q], problem.offsets[q + 1] - problem.offsets[q]
     n_codes = problem.lower.shape[1]
     m = min(n, n_codes) + 1
     place, seat = np.zeros((8, n)), np.zeros((9, n), np.int32)
     row, marks, local = np.zeros((10, m)), np.zeros((7, m), np.int32), np.full(n_codes, -1, np.int32)
     set_positions(place, problem.v, problem.w, n)
-    n_groups = open_list(
+    n_groups, least, range_of_scores, total = open_list(
         place, seat, marks, local, np.empty(n, np.uint64), problem.scores[start : start + n],
         problem.codes[start : start + n], n, seed, q,
-    )[0]  # fmt: skip
+    )  # fmt: skip
     set_windows(seat, marks, local, problem.earliest, problem.latest, start, n, n_groups)
     spread = problem.v[0] - problem.v[n - 1]
     if spread > 0.0:
@@ -214,15 +247,18 @@ def _start_list(problem: Problem, answer: Answer, q: int, seed: int) -> None:
         for g in range(n_groups):
             row[LOWER, g], row[UPPER, g] = -np.inf, np.inf
     it = _interior_of(place, seat, row, marks, n, n_groups)
-    near = approach(it, _GAP * n, CLOSE)
-    if not near:
-        it = _interior_of(place, seat, row, marks, n, n_groups)
-        near = approach(it, _GAP * n, CAREFUL)
-    if near and _entries(it) > 2 * n + n_groups:  # more than a corner has
-        _keep_to_face(it)
-        approach(it, _GAP * n, CLOSE)
+    near = approach(it, _GAP * n)
+    scale = range_of_scores * (problem.w[0] - problem.w[n - 1])
+    bound = _proof(it, row, answer.multipliers[q], marks[CODE], scale / spread if spread > 0.0 else 0.0)
+    answer.bound[q] = base_utility(problem.w, n, least, range_of_scores, total) + scale * bound
+    faced = near and _entries(it) > 2 * n + n_groups  # more than a corner has
+    if faced:
+        _go_to_corner(it, _GAP * n)
     mixed = np.empty((len(answer.rankings), n), np.int32)
     count = _take_apart(it, mixed, answer.probabilities[q])
+    if near and not faced and answer.probabilities[q, :count].sum() < _WHOLE:  # no corner: rankings did not suffice
+        _go_to_corner(it, _GAP * n)
+        count = _take_apart(it, mixed, answer.probabilities[q])
     for r in range(count):
         for j in range(n):
             answer.rankings[r, start + j] = seat[ORDER, seat[MEMBER, mixed[r, j]]]
@@ -232,7 +268,7 @@ def _start_list(problem: Problem, answer: Answer, q: int, seed: int) -> None:
 def start_inside(problem: Problem, queries: Longs, seed: int, answer: Answer) -> None:
     """Write a lottery to start from for the lists named in `queries`, in parallel: optimal but for rounding.
 
-    Fills rankings, probabilities and counts of the answer and nothing else.
+    Fills rankings, probabilities and counts of the answer, and the multipliers with the bound that they prove.
     """
     _start(*problem, queries, np.uint64(seed), *answer)  # type: ignore[arg-type]
 

@@ -22,24 +22,21 @@ from numpy.typing import NDArray
 
 from spofr_core.policy.solvers.kernels.list_desk import Floats, Ints, jit, sum_jit
 
-CLOSE = 0.995
-"""Share of the way to the nearest bound that a step goes."""
-
-CAREFUL = 0.9
-"""The same where longer steps have led into a corner in which rounding ends them."""
-
+_CLOSE = 0.995  # share of the way to the nearest bound that a step goes
 _ROUNDS = 200  # it takes 10 to 40; up to 100 in long lists most of whose groups are free
 _PATIENCE = 6  # rounds without progress before it is given up
 _PROGRESS = 0.98  # times the gap before, at most
 _LOST = 10.0  # a step that multiplies the gap by this is not taken
-_ROUNDING = 1e-4  # nor one that adds more than this to the error of a row's sum
+_ASTRAY = 1e-4  # nor one that adds more than this to the error of a row's sum
 _SETTLINGS = 2  # solutions of the equations of a step, each on what the ones before left
 _SHORT = 0.1  # times the predictor's step: a corrector that goes no further is taken for a plain one
 _NEAR = 1e5  # times the target is near enough
 _EQUAL = 1e-9  # bounds closer to each other than this are an equation
-_VANISHED = 1e-14  # a pivot that has lost this much of itself is zero
+_ROUNDING = 1e-14  # part of a pivot that rounding may have taken
+_LOSSES = 3  # times that a step may fail; rounding is then taken to be more
+_MORE = 100.0  # so many times as much
 
-U, R, CENTER, DU, ITEM_SIDE = range(5)
+U, R, PEAK, SHIFT, DU, ITEM_SIDE = range(6)
 P, DP, POSITION_SIDE, TOTAL = range(4)
 S, LOW, HIGH, LAMBDA, AT_LOW, AT_HIGH, DS, DLAMBDA, D_LOW, D_HIGH, FREEDOM, WEIGHT, SIDE = range(13)
 
@@ -57,7 +54,7 @@ class Interior(NamedTuple):
         The equations of a step, one per position, and their triangular factor.
     by_group : (G, n)
         What couples groups and positions.
-    items, positions, groups : (5, n), (4, n), (13, G)
+    items, positions, groups : (6, n), (4, n), (13, G)
         Rows U, R, ... by item, P, ... by position, S, ... by group.
     group : (n,)
         The group of each item.
@@ -89,7 +86,7 @@ def make_interior(v: Floats, group: Ints, n: int, n_groups: int) -> Interior:
     """Room for lists of n items, every cell open."""
     return Interior(
         np.zeros((n, n)), np.ones((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
-        np.ones((n, n), np.int8), np.zeros((n, n)), np.zeros((n_groups, n)), np.zeros((5, n)), np.zeros((4, n)),
+        np.ones((n, n), np.int8), np.zeros((n, n)), np.zeros((n_groups, n)), np.zeros((6, n)), np.zeros((4, n)),
         np.zeros((13, n_groups)), group, np.zeros(n_groups, np.int32), v,
     )  # fmt: skip
 
@@ -200,10 +197,11 @@ def _subtract(schur: Floats, rows: Floats, weight: Floats, height: int, width: i
 
 
 @sum_jit
-def _cholesky(schur: Floats, scale: Floats, size: int) -> None:
-    """The triangular factor, in place; where nothing but rounding is left of a pivot the unknown is held at zero.
+def _cholesky(schur: Floats, scale: Floats, rounding: float, size: int) -> None:
+    """The triangular factor, in place; where nothing is left of a pivot the unknown is held at zero.
 
-    `scale` is what the diagonal was before anything was subtracted from it.
+    `scale` is what the diagonal was before anything was subtracted from it, and `rounding` the part of that which is
+    added: more than rounding has taken, or unknowns that are next to undetermined would be anything.
     """
     for i in range(size):
         for j in range(i):
@@ -211,10 +209,10 @@ def _cholesky(schur: Floats, scale: Floats, size: int) -> None:
             for k in range(j):
                 left -= schur[i, k] * schur[j, k]
             schur[i, j] = left / schur[j, j]
-        left = schur[i, i]
+        left = schur[i, i] + rounding * scale[i]
         for k in range(i):
             left -= schur[i, k] * schur[i, k]
-        schur[i, i] = np.sqrt(left) if left > _VANISHED * scale[i] else 1e64
+        schur[i, i] = np.sqrt(left) if left > 0.0 else 1e64
 
 
 @sum_jit
@@ -232,11 +230,12 @@ def _substitute(schur: Floats, side: Floats, size: int) -> None:
 
 
 @jit
-def _factor(it: Interior) -> None:
+def _factor(it: Interior, rounding: float) -> None:
     """Weights theta, and the equations of a step reduced to the positions, factored.
 
     Item i has sum_j theta_ij = r_i and the mean exposure m_i = sum_j theta_ij v_j / r_i. What is left of the groups is
-    k_g = sum_ij theta_ij (v_j - m_i)^2, plus the freedom of s_g between its bounds.
+    k_g = sum_ij theta_ij (v_j - m_i)^2, plus the freedom of s_g between its bounds. Towards the end one position, the
+    peak, has nearly all the weight of its item: m_i is taken from there, or nothing but rounding is left of v_j - m_i.
     """
     n, n_groups = it.x.shape[0], len(it.equal)
     items, groups, v, theta = it.items, it.groups, it.v, it.theta
@@ -249,19 +248,23 @@ def _factor(it: Interior) -> None:
             it.schur[i, j] = 0.0
     weight = np.empty(n)
     for i in range(n):
-        total, moment = 0.0, 0.0
+        total, peak = 0.0, 0
         for j in range(n):
             theta[i, j] = it.x[i, j] / it.z[i, j]
             total += theta[i, j]
-            moment += theta[i, j] * v[j]
-        center = moment / total
-        items[R, i], items[CENTER, i], weight[i] = total, center, 1.0 / total
+            if theta[i, j] > theta[i, peak]:
+                peak = j
+        shift = 0.0
+        for j in range(n):
+            shift += theta[i, j] * (v[j] - v[peak])
+        shift /= total
+        items[R, i], items[PEAK, i], items[SHIFT, i], weight[i] = total, v[peak], shift, 1.0 / total
         g = it.group[i]
         spread = 0.0
         for j in range(n):
-            away = theta[i, j] * (v[j] - center)
-            it.by_group[g, j] += away
-            spread += away * (v[j] - center)
+            away = v[j] - v[peak] - shift
+            it.by_group[g, j] += theta[i, j] * away
+            spread += theta[i, j] * away * away
         groups[WEIGHT, g] += spread
     for i in range(n):
         for j in range(n):
@@ -279,15 +282,15 @@ def _factor(it: Interior) -> None:
     # Prices are known up to a constant: the last one stays.
     _subtract(it.schur, theta, weight, n, n - 1)
     _subtract(it.schur, it.by_group, groups[WEIGHT], n_groups, n - 1)
-    _cholesky(it.schur, it.positions[TOTAL], n - 1)
+    _cholesky(it.schur, it.positions[TOTAL], rounding, n - 1)
 
 
 @jit
 def _settle(it: Interior) -> None:
     """Move the prices so that rows, columns and groups of x + dx sum to what they should.
 
-    Done once it would be Newton's step, but for rounding, which grows as products x z fall apart; done again on what is
-    left, the errors shrink.
+    Once would do, but for rounding, which grows as entries and reduced costs fall apart; done again on what is left,
+    the errors shrink.
     """
     n, n_groups = it.x.shape[0], len(it.equal)
     items, positions, groups, v = it.items, it.positions, it.groups, it.v
@@ -296,14 +299,15 @@ def _settle(it: Interior) -> None:
     for g in range(n_groups):
         groups[SIDE, g] = -groups[S, g] - (groups[DS, g] if it.equal[g] == 0 else 0.0)
     for i in range(n):
-        side, moment = -1.0, 0.0
+        peak = items[PEAK, i]
+        side, moment = -1.0, peak
         for j in range(n):
             reached = it.x[i, j] + it.dx[i, j]
             side += reached
-            moment += reached * v[j]
+            moment += reached * (v[j] - peak)
             positions[POSITION_SIDE, j] += reached
         items[ITEM_SIDE, i] = side
-        groups[SIDE, it.group[i]] += moment - items[CENTER, i] * side
+        groups[SIDE, it.group[i]] += moment - items[SHIFT, i] * side
         for j in range(n):
             positions[POSITION_SIDE, j] -= it.theta[i, j] * (side / items[R, i])
     for g in range(n_groups):
@@ -326,22 +330,26 @@ def _settle(it: Interior) -> None:
         side = items[ITEM_SIDE, i]
         for j in range(n):
             side -= it.theta[i, j] * positions[POSITION_SIDE, j]
-        side = side / items[R, i] + items[CENTER, i] * change
-        items[DU, i] += side
+        side /= items[R, i]
+        peak, shift = items[PEAK, i], items[SHIFT, i]
+        items[DU, i] += side + (peak + shift) * change
         for j in range(n):
-            it.dx[i, j] -= it.theta[i, j] * (side + positions[POSITION_SIDE, j] - v[j] * change)
+            price = side + positions[POSITION_SIDE, j] - (v[j] - peak - shift) * change
+            it.dx[i, j] -= it.theta[i, j] * price
 
 
 @jit
-def _find_step(it: Interior, aim: float, second: float) -> None:
-    """Newton's step towards products x z of `aim`; `second` is 1 to take in the products of the last step found."""
+def _find_step(it: Interior, aim: float, second: bool) -> None:
+    """Newton's step towards products x z of `aim`; with `second` the products of the last step found are taken in."""
     n, n_groups = it.x.shape[0], len(it.equal)
     items, positions, groups, v = it.items, it.positions, it.groups, it.v
     for g in range(n_groups):
         groups[DLAMBDA, g] = 0.0
         if it.equal[g] == 0:
-            extra = second * groups[DS, g]
-            low, high = aim - extra * groups[D_LOW, g], aim + extra * groups[D_HIGH, g]
+            low, high = aim, aim
+            if second:
+                low -= groups[DS, g] * groups[D_LOW, g]
+                high += groups[DS, g] * groups[D_HIGH, g]
             groups[D_LOW, g] = low / (groups[S, g] - groups[LOW, g]) - groups[AT_LOW, g]
             groups[D_HIGH, g] = high / (groups[HIGH, g] - groups[S, g]) - groups[AT_HIGH, g]
             off = groups[LAMBDA, g] - groups[AT_LOW, g] + groups[AT_HIGH, g]
@@ -351,8 +359,9 @@ def _find_step(it: Interior, aim: float, second: float) -> None:
         u, lam = items[U, i], groups[LAMBDA, it.group[i]]
         for j in range(n):
             off = it.z[i, j] - (u + positions[P, j] - lam * v[j] - it.cost[i, j])
-            product = (aim - second * it.dx[i, j] * it.dz[i, j]) * it.open[i, j]
-            it.dx[i, j] = product / it.z[i, j] - it.x[i, j] + it.theta[i, j] * off  # if no price moved
+            product = aim - it.dx[i, j] * it.dz[i, j] if second else aim
+            # what dx would be if no price moved
+            it.dx[i, j] = product * it.open[i, j] / it.z[i, j] - it.x[i, j] + it.theta[i, j] * off
     for _ in range(_SETTLINGS):
         _settle(it)
     for g in range(n_groups):
@@ -405,29 +414,31 @@ def _advance(it: Interior, step: float, step_z: float) -> None:
 
 
 @jit
-def approach(it: Interior, target: float, share: float) -> bool:
+def approach(it: Interior, target: float) -> bool:
     """Go from `x` towards the optimum until the products x z sum to `target`, or rounding allows no more.
 
-    `share` is `CLOSE` or `CAREFUL`. Returns whether it came near enough to tell which entries of the optimum are zero.
+    Returns whether it came near enough to tell which entries of the optimum are zero.
     """
     products = _start(it)
     gap, error = _gap(it, 0.0, 0.0), _error(it, 0.0)
-    idle = 0
+    idle, losses, rounding = 0, 0, _ROUNDING
     for _ in range(_ROUNDS):
-        if gap <= target or idle > _PATIENCE:
+        if gap <= target or idle > _PATIENCE or losses > _LOSSES:
             break
-        _factor(it)
-        _find_step(it, 0.0, 0.0)
+        _factor(it, rounding)
+        _find_step(it, 0.0, False)
         far, far_z = _longest_steps(it, 1.0)
         centre = (_gap(it, far, far_z) / gap) ** 3 * gap / products
-        _find_step(it, centre, 1.0)
-        step, step_z = _longest_steps(it, share)
+        _find_step(it, centre, True)
+        step, step_z = _longest_steps(it, _CLOSE)
         if min(step, step_z) < _SHORT * min(far, far_z):
-            _find_step(it, centre, 0.0)
-            step, step_z = _longest_steps(it, share)
+            _find_step(it, centre, False)
+            step, step_z = _longest_steps(it, _CLOSE)
         after, error_after = _gap(it, step, step_z), _error(it, step)
-        if not (after < _LOST * gap and error_after < _LOST * error + _ROUNDING):  # not a number either
-            break
+        if not (after < _LOST * gap and error_after < _LOST * error + _ASTRAY):  # not a number either
+            losses += 1
+            rounding *= _MORE
+            continue
         _advance(it, step, step_z)
         idle = idle + 1 if after > _PROGRESS * gap else 0
         gap, error = after, error_after

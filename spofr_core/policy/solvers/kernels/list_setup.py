@@ -173,3 +173,12 @@ def open_list(
         place[SCORE, k] = (place[SCORE, k] - least) / spread if spread > 0.0 else 0.0
         total += place[SCORE, k]
     return set_groups(place, seat, marks, local, codes, n), least, spread, total
+
+
+@jit
+def base_utility(w: Floats, n: int, least: float, spread: float, total: float) -> float:
+    """What mapping scores and discount to [0, 1] takes off the utility; `total` is the sum of the mapped scores."""
+    base: float = spread * w[n - 1] * total
+    for j in range(n):
+        base += least * w[j]
+    return base

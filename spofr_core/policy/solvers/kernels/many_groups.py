@@ -44,10 +44,12 @@ from spofr_core.policy.solvers.kernels.list_desk import (
     Floats,
     Ints,
     V,
+    W,
     X,
     jit,
 )
 from spofr_core.policy.solvers.kernels.list_setup import (
+    base_utility,
     open_list,
     set_bounds,
     set_positions,
@@ -55,11 +57,13 @@ from spofr_core.policy.solvers.kernels.list_setup import (
 )
 from spofr_core.policy.solvers.kernels.master import (
     add_column,
+    bounds_term,
     clear_wrong_signs,
     column_gain,
     compact,
     direction,
     largest_multiplier,
+    mixed_utility,
     refactor,
     replace_basic,
     reset_basis,
@@ -228,12 +232,24 @@ def _drift(row: Floats, marks: Ints, columns: Floats, n_groups: int) -> float:
 
 
 @jit
+def _known_gap(place: Floats, size: float, n: int) -> float:
+    """Largest difference to a bound that an interior point has left: the more there is to gain, the less exact."""
+    total = 1.0
+    for j in range(n):
+        total += place[W, j]
+    return _GAP * size * total
+
+
+@jit
 def _generate(
     place: Floats, seat: Ints, row: Floats, marks: Ints, columns: Floats, patterns: Ints, inverse: Floats,
     square: Floats, n: int, n_groups: int, count: int, slack: float, limited: bool,
-    rounds: int,
+    rounds: int, known: float,
 ) -> tuple[bool, float]:  # fmt: skip
-    """Column generation; returns whether the optimum is proven, and the bound on the Lagrangian that proves it."""
+    """Column generation; returns whether the optimum is proven, and the bound on the Lagrangian that proves it.
+
+    It ends early where the utility reaches a bound on it that is `known` already, and returns that one.
+    """
     penalty = _first_penalty(place, n)
     relaxations, restarts = 0, 0
     for _ in range(rounds):
@@ -247,6 +263,8 @@ def _generate(
             reset_basis(row, marks, columns, inverse, n_groups)
             continue
         size = 1.0 + largest_multiplier(row, n_groups)
+        if missed <= slack and known - mixed_utility(row, marks, columns, n_groups) <= 0.5 * _known_gap(place, size, n):
+            return True, known
         utility = _merge(place, seat, row, marks, n, n_groups, limited)
         gain = reduced_cost(row, utility, n_groups)
         if gain <= PROMISING * size:
@@ -338,16 +356,6 @@ def _missed(row: Floats, exposure: Floats, n_groups: int) -> float:
 
 
 @jit
-def _bounds_term(row: Floats, n_groups: int) -> float:
-    """What the multipliers charge for the bounds."""
-    total = 0.0
-    for g in range(n_groups):
-        if row[LAM, g] != 0.0:
-            total += row[LAM, g] * (row[LOWER, g] if row[LAM, g] > 0.0 else row[UPPER, g])
-    return total
-
-
-@jit
 def _solve_query(
     problem: Problem, answer: Answer, desk: Desk, q: int, seed: int, warm: bool, patient: bool,
 ) -> None:  # fmt: skip
@@ -363,9 +371,8 @@ def _solve_query(
     )
     spread_v, spread_w = v[0] - v[n - 1], w[0] - w[n - 1]
     scale = spread * spread_w
-    base = spread * w[n - 1] * total
+    base = base_utility(w, n, least, spread, total)
     for j in range(n):
-        base += least * w[j]
         seat[PATTERN, j] = seat[GROUP, j]
         weight[j] = 0.0
     limited = set_windows(seat, marks, local, problem.earliest, problem.latest, start, n, n_groups)
@@ -396,19 +403,27 @@ def _solve_query(
     count = 0
     if warm and known > 1:
         count = _recall(place, seat, row, marks, columns, patterns, local, codes, rankings, start, n, n_groups, known)
+    known = np.inf
     if count > 0:
         _recall_basis(row, marks, columns, inverse, probabilities, n_groups, count, slack)
+        if patient and scale > 0.0:  # an interior point has left its multipliers, and the bound that they prove
+            known = (answer.bound[q] - base) / scale
     else:
         count = _explore(place, seat, row, marks, columns, patterns, n, n_groups, limited)
         reset_basis(row, marks, columns, inverse, n_groups)
     proven, bound = _generate(
-        place, seat, row, marks, columns, patterns, inverse, square, n, n_groups, count, slack, limited, rounds
+        place, seat, row, marks, columns, patterns, inverse, square, n, n_groups, count, slack, limited, rounds, known
     )
     good, utility = _finish_probabilities(row, marks, columns, inverse, n_groups, slack * _HELD / _SLACK)
-    bound -= _bounds_term(row, n_groups)
-    good &= proven and bound - utility <= _GAP * (1.0 + largest_multiplier(row, n_groups))
+    size = 1.0 + largest_multiplier(row, n_groups)
+    gap = _known_gap(place, size, n)
+    if bound != known:
+        gap = _GAP * size
+        bound -= bounds_term(row, n_groups)
+        for g in range(n_groups):
+            multipliers[marks[CODE, g]] = row[LAM, g] * scale / spread_v if spread_v > 0.0 else 0.0
+    good &= proven and bound - utility <= gap
     for g in range(n_groups):
-        multipliers[marks[CODE, g]] = row[LAM, g] * scale / spread_v if spread_v > 0.0 else 0.0
         local[marks[CODE, g]] = -1
     written = 0
     for i in range(n_groups + 1):

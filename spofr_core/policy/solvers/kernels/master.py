@@ -367,3 +367,24 @@ def compact(marks: Ints, columns: Floats, patterns: Ints, n: int, n_groups: int,
                 columns[kept, -1] = columns[r, -1]
             kept += 1
     return kept
+
+
+@jit
+def mixed_utility(row: Floats, marks: Ints, columns: Floats, n_groups: int) -> float:
+    """Utility of the mixture that the basis is."""
+    utility: float = row[ORIGIN, n_groups]
+    for i in range(n_groups + 1):
+        r = marks[BASIS, i] - n_groups
+        if r >= 0:
+            utility += row[X, i] * columns[r, n_groups]
+    return utility
+
+
+@jit
+def bounds_term(row: Floats, n_groups: int) -> float:
+    """What the multipliers charge for the bounds."""
+    total = 0.0
+    for g in range(n_groups):
+        if row[LAM, g] != 0.0:
+            total += row[LAM, g] * (row[LOWER, g] if row[LAM, g] > 0.0 else row[UPPER, g])
+    return total
