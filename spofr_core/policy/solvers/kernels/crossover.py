@@ -105,11 +105,12 @@ def _proof(it: Interior, row: Floats, multipliers: Floats, codes: Ints, unit: fl
     Both prove a bound whatever they are: the better they are, the closer it is to the utility.
     """
     n, n_groups = it.x.shape[0], len(it.equal)
-    price, total = np.zeros(n_groups), 0.0
+    price, total, groups = np.zeros(n_groups), 0.0, it.groups
     for g in range(n_groups):
-        lam = it.groups[LAMBDA, g]
+        lam = groups[LAMBDA, g]
         bound = row[LOWER, g] if lam > 0.0 else row[UPPER, g]
-        if -1.0 < bound < n + 1.0:
+        binds = groups[AT_LOW, g] > groups[S, g] - groups[LOW, g] or groups[AT_HIGH, g] > groups[HIGH, g] - groups[S, g]
+        if (it.equal[g] or binds) and -1.0 < bound < n + 1.0:
             price[g] = lam
             total -= lam * bound
         multipliers[codes[g]] = price[g] * unit

@@ -24,7 +24,7 @@ from spofr_core.policy.solvers.kernels.list_desk import Floats, Ints, jit, sum_j
 
 _CLOSE = 0.995  # share of the way to the nearest bound that a step goes
 _ROUNDS = 200  # it takes 10 to 40; up to 100 in long lists most of whose groups are free
-_PATIENCE = 6  # rounds without progress before it is given up
+_PATIENCE = 12  # rounds without progress before it is given up
 _PROGRESS = 0.98  # times the gap before, at most
 _LOST = 10.0  # a step that multiplies the gap by this is not taken
 _ASTRAY = 1e-4  # nor one that adds more than this to the error of a row's sum
@@ -414,6 +414,27 @@ def _advance(it: Interior, step: float, step_z: float) -> None:
 
 
 @jit
+def _predict(it: Interior, gap: float, products: int) -> tuple[float, float]:
+    """Mehrotra's step: a predictor, and a corrector of it; returns how far it may go."""
+    _find_step(it, 0.0, False)
+    far, far_z = _longest_steps(it, 1.0)
+    centre = (_gap(it, far, far_z) / gap) ** 3 * gap / products
+    _find_step(it, centre, True)
+    step, step_z = _longest_steps(it, _CLOSE)
+    if min(step, step_z) < _SHORT * min(far, far_z):
+        _find_step(it, centre, False)
+        step, step_z = _longest_steps(it, _CLOSE)
+    return step, step_z
+
+
+@jit
+def _recentre(it: Interior, product: float) -> tuple[float, float]:
+    """A step back towards the central path, where products x z that have fallen far apart allow only short ones."""
+    _find_step(it, 0.5 * product, False)
+    return _longest_steps(it, _CLOSE)
+
+
+@jit
 def approach(it: Interior, target: float) -> bool:
     """Go from `x` towards the optimum until the products x z sum to `target`, or rounding allows no more.
 
@@ -426,14 +447,7 @@ def approach(it: Interior, target: float) -> bool:
         if gap <= target or idle > _PATIENCE or losses > _LOSSES:
             break
         _factor(it, rounding)
-        _find_step(it, 0.0, False)
-        far, far_z = _longest_steps(it, 1.0)
-        centre = (_gap(it, far, far_z) / gap) ** 3 * gap / products
-        _find_step(it, centre, True)
-        step, step_z = _longest_steps(it, _CLOSE)
-        if min(step, step_z) < _SHORT * min(far, far_z):
-            _find_step(it, centre, False)
-            step, step_z = _longest_steps(it, _CLOSE)
+        step, step_z = _recentre(it, gap / products) if idle else _predict(it, gap, products)
         after, error_after = _gap(it, step, step_z), _error(it, step)
         if not (after < _LOST * gap and error_after < _LOST * error + _ASTRAY):  # not a number either
             losses += 1
