@@ -88,12 +88,10 @@ def _repair_model(model: str, source: DataOptions, ask: FairnessOptions, how: di
 def _say_how_long(data: RankingDataset) -> None:
     """With each item on its own long lists take a while: said before it begins, where nobody reads it as output."""
     from spofr_core.evaluation import item_repair_seconds
-    from spofr_core.evaluation.items.item_effort import SURE
 
     seconds = item_repair_seconds(data) if data.each_item else 0.0
     if seconds > 1:
-        longer = f"; some of more than {SURE} items take many minutes" if data.list_lengths.max() > SURE else ""
-        told = f"Each item is on its own: the {len(data):,} lists take about {seconds:.0f} seconds{longer}."
+        told = f"Each item is on its own: the {len(data):,} lists take about {seconds:.0f} seconds."
         typer.echo(told, err=True)
 
 
