@@ -72,8 +72,8 @@ def _full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
         def write(self, content: object) -> int:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def opened(handle: int, mode: str = "r", *_: object) -> io.FileIO:
-        return Full(handle, mode)
+    def opened(handle: int, mode: str = "r", *_: object, closefd: bool = True) -> io.FileIO:
+        return Full(handle, mode, closefd=closefd)
 
     monkeypatch.setattr("spofr_core.files.os.fdopen", opened)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -66,7 +67,8 @@ def answered(app, path, *hosts):
 
     scope = {"type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": path, "root_path": ""}
     scope |= {"raw_path": path.encode(), "query_string": b"", "headers": [(b"host", host.encode()) for host in hosts]}
-    asyncio.run(app(scope, receive, send))
+    with ThreadPoolExecutor(1) as elsewhere:  # a browser's test may have left a loop in this thread
+        elsewhere.submit(lambda: asyncio.run(app(scope, receive, send))).result()
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent).decode()
 
 
