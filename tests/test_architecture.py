@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FOUNDATIONS = ("errors", "config", "files", "lazy", "browser", "notebook", "registry", "splitmix", "unfinished")
+FOUNDATIONS = (
+    "errors",
+    "config",
+    "files",
+    "lazy",
+    "browser",
+    "notebook",
+    "parent",
+    "registry",
+    "splitmix",
+    "unfinished",
+)
 ROOMS = (
     "data",
     "fairness",
@@ -24,7 +35,7 @@ ROOMS = (
     "serving",
     "cli",
 )
-DASHBOARD = ("first_visits", "escaping", "navigation", "charts", "jobs", "session", "widgets", "views", "app")
+DASHBOARD = ("first_visits", "escaping", "navigation", "charts", "jobs", "session", "widgets", "views", "app", "server")
 """Each may import from those before it, and from itself."""
 MODULE = re.compile(r"(spofr_core|dashboard)(\.[a-z_]\w*)+")
 MOST_MODULES = 14

@@ -9,6 +9,7 @@ from spofr_core.lazy import lazy_names
 if TYPE_CHECKING:
     from spofr_core.serving.counter_store import CounterStore
     from spofr_core.serving.counters import Counters, MemoryCounters, Served
+    from spofr_core.serving.own_hosts import OwnHosts
     from spofr_core.serving.reranker import Ranked, Reranker
     from spofr_core.serving.service import make_app
     from spofr_core.serving.service_settings import ServiceSettings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOME = {
     "counter_store": ("CounterStore",),
     "counters": ("Counters", "MemoryCounters", "Served"),
+    "own_hosts": ("OwnHosts",),
     "reranker": ("Ranked", "Reranker"),
     "service": ("make_app",),
     "service_settings": ("ServiceSettings",),
@@ -48,6 +50,7 @@ __all__ = [
     "CounterStore",
     "Counters",
     "MemoryCounters",
+    "OwnHosts",
     "Ranked",
     "Reranker",
     "Served",

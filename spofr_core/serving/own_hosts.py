@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -21,8 +22,11 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _MOST_SHOWN = 100
 
 
-def is_own_host(host: str, names: Sequence[str]) -> bool:
-    """Whether a Host header, with or without a port, is a number or a name of ours; "*.example.org" is all below it."""
+def is_own_host(host: str, names: Sequence[str], *, numbers: bool = True) -> bool:
+    """Whether a Host header, with or without a port, is a name of ours; "*.example.org" is all below it.
+
+    A number is ours as well, or, with `numbers=False`, one of the names like any other.
+    """
     try:
         parts = urlsplit(f"//{host}")
         hostname, _ = (parts.hostname or "").rstrip("."), parts.port
@@ -30,7 +34,7 @@ def is_own_host(host: str, names: Sequence[str]) -> bool:
         return False
     if parts.netloc != host or "@" in host:
         return False
-    return _is_number(hostname) or any(_fits(hostname, name.lower().rstrip(".")) for name in names)
+    return (numbers and _is_number(hostname)) or any(_fits(hostname, name.lower().rstrip(".")) for name in names)
 
 
 def _is_number(hostname: str) -> bool:
@@ -46,25 +50,47 @@ def _fits(hostname: str, name: str) -> bool:
 
 
 class OwnHosts:
-    """Answers requests that were led here under a foreign name with 421 and a sentence, and nothing else."""
+    """Answers requests that were led here under a foreign name with 421 and a sentence, and nothing else.
 
-    def __init__(self, app: ASGIApp, names: Sequence[str]) -> None:
+    Parameters
+    ----------
+    app : ASGI application
+        Who answers the others.
+    names : sequence of str
+        The names that are ours.
+    numbers : bool
+        Whether every number is ours too; if not, only those among the names.
+    """
+
+    def __init__(self, app: ASGIApp, names: Sequence[str], *, numbers: bool = True) -> None:
         self._app = app
         # Nearly all requests name the same host; strangers may name as many as they like.
-        self._is_own = lru_cache(maxsize=64)(lambda host: is_own_host(host.decode("latin-1"), names))
+        self._is_own = lru_cache(maxsize=64)(lambda host: is_own_host(host.decode("latin-1"), names, numbers=numbers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             for header, value in scope["headers"]:
                 if header == b"host" and not self._is_own(value):
-                    await _refuse(value.decode("latin-1"), send)
+                    await _refuse(value.decode("latin-1"), _is_read_by_people(scope), send)
                     return
         await self._app(scope, receive, send)
 
 
-async def _refuse(host: str, send: Send) -> None:
-    message = f"This service does not answer to {host[:_MOST_SHOWN]!r}; start it with --host-name and that name."
-    body = json.dumps({"detail": [{"field": "host", "message": message}]}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+def _is_read_by_people(scope: Scope) -> bool:
+    """Whether a browser asks for a page, and not a program for an answer."""
+    return any(header == b"accept" and b"text/html" in value for header, value in scope["headers"])
+
+
+async def _refuse(host: str, people: bool, send: Send) -> None:
+    # Who reads it copies the name to --host-name, which takes none with a port; a program is told what it sent.
+    name = re.sub(r":\d+$", "", host) if people else host
+    message = f"This service does not answer to {name[:_MOST_SHOWN]!r}; start it with --host-name and that name."
+    told = message if people else json.dumps({"detail": [{"field": "host", "message": message}]})
+    kind, body = b"text/plain; charset=utf-8" if people else b"application/json", told.encode()
+    headers = [
+        (b"content-type", kind),
+        (b"content-length", str(len(body)).encode()),
+        (b"x-content-type-options", b"nosniff"),
+    ]
     await send({"type": "http.response.start", "status": 421, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import multiprocessing
 import os
 import secrets
 import signal
 import sqlite3
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
@@ -23,6 +21,7 @@ from pydantic import ValidationError
 
 from spofr_core.errors import DataError, SpofrError
 from spofr_core.fairness import Fairness
+from spofr_core.parent import end_with_parent
 from spofr_core.serving.counter_store import CounterStore
 from spofr_core.serving.impression_log import record_of, shown_text, write_parts
 from spofr_core.serving.lottery import FloatArray, OnFailure, no_policy, sorted_lottery
@@ -260,16 +259,9 @@ def make_app(settings: ServiceSettings) -> FastAPI:
 def app_from_environment() -> FastAPI:
     """What each worker of `spofr serve` runs."""
     sys.setswitchinterval(0.0005)  # who writes the log gives way to readers ten times as soon
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # A worker whose parent was killed would answer, and hold the port, for ever: it ends in peace instead.
+    end_with_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))
     return make_app(ServiceSettings.from_environment())
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would answer, and hold the port, for ever: it ends in peace instead."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _check_token(request: Request, token: str | None) -> None:

@@ -15,6 +15,7 @@ from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.listening import HostNamesOption, KnowsOption, own_names, require_door
 from spofr_core.cli.login_file import login_host, login_providers
 from spofr_core.errors import ConfigError
+from spofr_core.parent import PARENT_VARIABLE
 
 
 def dashboard_command(
@@ -44,11 +45,12 @@ def dashboard_command(
     i_know: KnowsOption = False,
 ) -> None:
     """Open the dashboard in the browser."""
-    page = Path(__file__).resolve().parents[3] / "dashboard" / "app.py"
+    page = Path(__file__).resolve().parents[3] / "dashboard" / "server.py"
     if not page.exists():
         raise ConfigError(f"The dashboard is not at {str(page)!r}: install the project again.")
     require_door(address, guarded=login is not None, knows=i_know, remedy="give a --login")
     environment = {**os.environ, **pointed_at(runs or []), **kept_for(upload_days, upload_mb), **asked_for(login)}
+    environment[PARENT_VARIABLE] = str(os.getpid())  # killed with SIGKILL, the command could not end the server
     command = [sys.executable, "-m", "streamlit", "run", str(page), "--server.address", address]
     command += ["--server.port", str(port), "--server.headless", str(headless).lower()]
     # Said here too, for a setting of the environment would win over the project's file: what breaks is for the log, and

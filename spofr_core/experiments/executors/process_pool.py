@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from multiprocessing.connection import Connection, wait
@@ -32,6 +31,7 @@ from spofr_core.experiments.executors.protocol import (
     lost,
 )
 from spofr_core.experiments.executors.thread_limits import limit_threads
+from spofr_core.parent import end_with_parent
 
 KEPT = 2
 """Shared data sets that a worker keeps; the one that was used least recently is forgotten first."""
@@ -173,7 +173,7 @@ def serve(connection: Connection, threads: int) -> None:
     """The life of a worker: until its parent closes the pipe or dies."""
     # Ctrl-C reaches the whole process group; the parent decides what becomes of the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent(lambda: os._exit(1))  # a worker whose parent was killed has nobody to work for
     limit_threads(threads)
     shared: dict[str, Any] = {}
     while True:
@@ -207,11 +207,3 @@ def _work(connection: Connection, work: Work, task: Task, shared: dict[str, Any]
         connection.send(("outcome", Outcome(task.key, failure=failure)))
     except (BrokenPipeError, ConnectionResetError):
         return
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed has nobody to work for."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
