@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from spofr_core.experiments.paper.findings import Finding
 from spofr_core.experiments.paper.findings_text import VERDICTS, full_list, one_line
@@ -40,15 +39,12 @@ def documents() -> dict[Path, str]:
         sys.path.pop(0)
     lines = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()]
     found = {scale: read_findings(scale) for scale in ("small", "paper")}
-    notes = read_plain("paper")["notes"]
     reproduction, tables, results = DOCS / "reproduction.md", answers(lines), Results(lines)
     made = {
         page: with_numbers(with_parts(page.read_text("utf-8"), tables), lambda asked: number(results, asked))
         for page in (DOCS / "quality.md", DOCS / "quality_tables.md", DOCS.parent / "README.md")
     } | {
-        reproduction: with_parts(
-            reproduction.read_text("utf-8"), {"claims": claims(found["small"], found["paper"], notes)}
-        ),
+        reproduction: with_parts(reproduction.read_text("utf-8"), {"claims": claims(found["small"], found["paper"])}),
     }
     for scale, findings in found.items():
         head = f"# Every number of the reproduction, `--scale {scale}`\n\n"
@@ -59,32 +55,33 @@ def documents() -> dict[Path, str]:
 
 def read_findings(scale: str) -> list[Finding]:
     """The findings that `spofr reproduce` wrote at this scale."""
-    return [Finding(**finding) for finding in read_plain(scale)["findings"]]
+    plain = json.loads((DOCS / "reproduction" / f"findings-{scale}.json").read_text("utf-8"))
+    return [Finding(**finding) for finding in plain["findings"]]
 
 
-def read_plain(scale: str) -> Any:
-    """The file of the findings; its notes say how those of a figure were come by."""
-    return json.loads((DOCS / "reproduction" / f"findings-{scale}.json").read_text("utf-8"))
-
-
-def claims(small: list[Finding], paper: list[Finding], notes: Mapping[str, str]) -> str:
-    """Figure by figure: claim, verdict, a line of numbers at each scale (with a note at the paper's), the picture."""
-    at_size = {(finding.figure, finding.claim): finding for finding in paper}
+def claims(small: list[Finding], paper: list[Finding]) -> str:
+    """Figure by figure: the picture, and each claim with its verdicts and a line of numbers at the paper's size."""
+    sketched = {(finding.figure, finding.claim, finding.data): finding for finding in small}
+    elsewhere = {(finding.figure, finding.claim): finding for finding in paper if finding.data}
     blocks, heading = [], ""
-    for finding in small:
+    for finding in (each for each in paper if not each.data):
         if finding.figure != heading:
             heading = finding.figure
             blocks.append(f"### {FIGURES[heading]}")
             if (DOCS / "reproduction" / f"{heading}.png").exists():
                 blocks.append(f"![{FIGURES[heading]}](reproduction/{heading}.png)")
-        line = one_line(finding.numbers)
-        block = f"**{finding.claim}** {VERDICTS[finding.verdict]}.\n{line[:1].upper()}{line[1:]}"
-        beside = at_size.get((finding.figure, finding.claim))
-        if beside is not None:
-            how = f" ({notes[heading]})" if heading in notes else ""
-            block += f"\nAt the paper's size{how}: {VERDICTS[beside.verdict].lower()}. {one_line(beside.numbers)}"
+        sketch = sketched[finding.figure, finding.claim, finding.data]
+        beside = "" if sketch.verdict == finding.verdict else f" (Small: {VERDICTS[sketch.verdict].lower()}.)"
+        block = f"**{finding.claim}** {VERDICTS[finding.verdict]}.{beside}\n{_sentence(one_line(finding.numbers))}"
+        other = elsewhere.get((finding.figure, finding.claim))
+        if other is not None:
+            block += f"\nOn Adult: {VERDICTS[other.verdict].lower()}. {_sentence(one_line(other.numbers))}"
         blocks.append(block)
     return "\n\n".join(blocks)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def with_parts(text: str, parts: Mapping[str, str]) -> str:

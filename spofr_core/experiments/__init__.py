@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spofr_core.experiments.executors.thread_limits import limit_threads
     from spofr_core.experiments.model_audit import audit_model, shown_policies
     from spofr_core.experiments.paper.findings import Finding, findings
-    from spofr_core.experiments.paper.paper_sweeps import FIGURES, sweeps_for
+    from spofr_core.experiments.paper.paper_sweeps import DATASETS, FIGURES, sweeps_for
     from spofr_core.experiments.paper.reproduction import Reproduction, planned_runs, reproduce
     from spofr_core.experiments.plans import (
         MOST_RUNS,
@@ -105,7 +105,7 @@ _HOME = {
     "paper.findings": ("Finding", "findings"),
     "runs.run_output": ("RESULT_COLUMNS",),
     "runs.run_lock": ("FileLock", "Owner"),
-    "paper.paper_sweeps": ("FIGURES", "sweeps_for"),
+    "paper.paper_sweeps": ("DATASETS", "FIGURES", "sweeps_for"),
     "progress": ("SweepBar", "SweepState", "map_with_progress", "format_duration"),
     "runs.record": ("RunRecord",),
     "paper.reproduction": ("Reproduction", "planned_runs", "reproduce"),
@@ -132,6 +132,7 @@ _HOME = {
 }
 
 __all__ = [
+    "DATASETS",
     "EXECUTORS",
     "FIGURES",
     "LOGIN_VARIABLE",

@@ -23,10 +23,11 @@ from tests.experiments.frames import run, table
 
 TINY = replace(
     paper.SIZES["small"],
-    clicks={"german-credit": 40, "mslr": 40},
-    all_clicks={"german-credit": (30, 40), "mslr": (40,)},
-    lists=10,
-    test_lists={"german-credit": 12, "mslr": 12},
+    data={
+        "german-credit": paper.DataSizes(40, (30, 40), lists=10, test_lists=12),
+        "mslr": paper.DataSizes(40, (40,), lists=10, test_lists=12),
+        "adult": paper.DataSizes(40, (30, 40), lists=10, test_lists=12),
+    },
     deltas=(0.0, 0.4),
     few_deltas=(0.0, 0.4),
     penalties=(0.0, 1.0, 10.0),
@@ -58,13 +59,38 @@ def test_every_figure_is_drawn_and_told(tiny, tmp_path):
         assert len(pd.read_parquet(tmp_path / "frames" / f"{name}.parquet")), name
         assert (tmp_path / "frames" / f"{name}.csv").exists()
     exact = pd.read_parquet(tmp_path / "frames" / "exact.parquet")
-    assert exact.groupby("dataset").size().to_dict() == {"german-credit": 41, "mslr": 41}
+    assert exact.groupby("dataset").size().to_dict() == {"adult": 41, "german-credit": 41, "mslr": 41}
     drawn = {path.stem for path in (tmp_path / "figures").glob("*.html")}
     assert {"tradeoff-german-credit-spofr", "grid-mslr-exposure", "guarantee-mslr-exposure"} <= drawn
     assert "https://" not in page.replace("https://plotly.com", "").replace("https://plot.ly", "")
 
     again = reproduce(["grid"], "small", tmp_path, images=False)
     assert again.outcome.done == 0, "runs are shared between figures and calls"
+
+
+def test_data_that_the_paper_does_not_have_is_judged_by_itself(tiny, tmp_path):
+    made = reproduce(["tradeoff", "runtime"], "small", tmp_path, images=False)
+    parts = {data: [f for f in made.findings if f.data == data] for data in ("", "adult")}
+    assert [f.claim for f in parts["adult"]] == [f.claim for f in parts[""] if f.figure == "tradeoff"]
+    told = {data: " ".join(n for f in found for n in f.numbers) for data, found in parts.items()}
+    assert "adult" not in told[""]
+    assert "german-credit" not in told["adult"]
+    assert "mslr" not in told["adult"]
+    listed = (tmp_path / "findings.md").read_text("utf-8")
+    assert listed.count("On adult: ") == len(parts["adult"]) == 3
+    page = (tmp_path / "index.html").read_text("utf-8")
+    assert "id='tradeoff-adult'" in page
+    assert "id='runtime-adult'" not in page, "run time is measured on one dataset"
+    drawn = pd.read_parquet(tmp_path / "frames" / "tradeoff.parquet")
+    assert set(drawn["dataset"]) == {"german-credit", "mslr", "adult"}
+    assert {path.stem for path in (tmp_path / "figures").glob("tradeoff-adult-*.html")} == {
+        "tradeoff-adult-spofr",
+        "tradeoff-adult-spo-plus",
+    }
+
+    alone = reproduce(["tradeoff"], "small", tmp_path, images=False, datasets=("adult",))
+    assert alone.findings == parts["adult"]
+    assert alone.outcome.done == 0
 
 
 def test_a_stopped_reproduction_draws_what_there_is(tiny, tmp_path):
@@ -84,6 +110,9 @@ def test_the_plans_have_the_sizes_of_the_paper():
         ("mslr", 12_000),
         ("mslr", 36_000),
         ("mslr", 120_000),
+        ("adult", 5_000),
+        ("adult", 50_000),
+        ("adult", 100_000),
     }
     assert {r.groups for r in runs if r.dataset.sample == "mslr"} == set(range(2, 8))
     assert {r.seed for r in runs} == {0, 1, 2}
@@ -103,10 +132,13 @@ def test_a_fold_folder_takes_the_place_of_the_bundled_chunk():
     assert {r.dataset.folder for r in runs} == {"/data/Fold1"}
 
 
-@pytest.mark.parametrize(("figures", "scale"), [(["magic"], "small"), (["grid"], "huge")])
-def test_what_cannot_be_reproduced(figures, scale):
+@pytest.mark.parametrize(
+    ("figures", "scale", "datasets"),
+    [(["magic"], "small", ("mslr",)), (["grid"], "huge", ("mslr",)), (["grid"], "small", ("hiring",))],
+)
+def test_what_cannot_be_reproduced(figures, scale, datasets):
     with pytest.raises(ConfigError, match="must be one of"):
-        planned_runs(figures, scale)
+        planned_runs(figures, scale, datasets=datasets)
 
 
 def test_published_spofr_is_told_apart():

@@ -20,7 +20,7 @@ def reproduce_command(
     ] = None,
     scale: Annotated[str, typer.Option(help="'small': minutes; 'paper': the paper's sizes, hours.")] = "small",
     dataset: Annotated[
-        list[str] | None, typer.Option(help="Only this dataset, german-credit or mslr; repeat for both.")
+        list[str] | None, typer.Option(help="Only this dataset: german-credit, mslr or adult; repeat for several.")
     ] = None,
     mslr_folder: Annotated[Path | None, typer.Option(help="Your own MSLR Fold folder.")] = None,
     workers: WorkersOption = 2,
@@ -31,14 +31,15 @@ def reproduce_command(
     ] = True,
 ) -> None:
     """Redraw the figures of the paper, each beside what it claims. Stop it at any time; the same command goes on."""
-    from spofr_core.experiments import DataShelf, RunStore, SweepBar, planned_runs, reproduce
+    from spofr_core.experiments import DATASETS, DataShelf, RunStore, SweepBar, planned_runs, reproduce
+    from spofr_core.reporting import listed
 
     if scale not in ("small", "paper"):
         raise ConfigError(f"--scale is {scale!r}; give 'small' or 'paper'.")
-    chosen: dict[str, Any] = {"datasets": tuple(dataset or ("german-credit", "mslr"))}
+    chosen: dict[str, Any] = {"datasets": tuple(dict.fromkeys(dataset or DATASETS))}
     for name in chosen["datasets"]:
-        if name not in ("german-credit", "mslr"):
-            raise ConfigError(f"--dataset is {name!r}; the paper has german-credit and mslr.")
+        if name not in DATASETS:
+            raise ConfigError(f"--dataset is {name!r}; give {listed(DATASETS, word='or')}.")
     chosen["folder"] = None if mslr_folder is None else str(mslr_folder.resolve())
     configs = planned_runs(figures or [], scale, **chosen)  # type: ignore[arg-type]
     with ExitStack() as stack:
@@ -58,7 +59,8 @@ def reproduce_command(
         )
     typer.echo(str(made.outcome))
     for finding in made.findings:
-        typer.echo(f"{finding.figure:10} {finding.verdict:9} {finding.claim}")
+        where = f" ({finding.data})" if finding.data else ""
+        typer.echo(f"{finding.figure:10} {finding.verdict:9} {finding.claim}{where}")
     for note in made.notes:
         typer.echo(f"note: {note}")
     typer.echo(f"Look at {made.folder / 'index.html'}")

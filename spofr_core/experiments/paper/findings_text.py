@@ -20,10 +20,16 @@ VERDICTS: Mapping[str, str] = {
 def full_list(findings: Sequence[Finding]) -> str:
     """Every number of every finding."""
     blocks = [
-        f"**{finding.claim}** {VERDICTS[finding.verdict]}.\n\n" + "\n".join(f"- {number}" for number in finding.numbers)
+        f"**{finding.claim}** {verdict_text(finding)}\n\n" + "\n".join(f"- {number}" for number in finding.numbers)
         for finding in findings
     ]
     return "\n\n".join(blocks) + "\n"
+
+
+def verdict_text(finding: Finding) -> str:
+    """The verdict as a sentence, which names the dataset if the paper does not have it."""
+    verdict = VERDICTS[finding.verdict]
+    return f"On {finding.data}: {verdict.lower()}." if finding.data else f"{verdict}."
 
 
 def one_line(numbers: Sequence[str]) -> str:
@@ -33,7 +39,7 @@ def one_line(numbers: Sequence[str]) -> str:
     --------
     >>> one_line(["a: x minus y +0.300 (95 % interval +0.1 to +0.5, 3 seeds).",
     ...           "b: x minus y -0.100 (95 % interval -0.2 to +0.1, 3 seeds)."])
-    'x minus y: -0.100 to +0.300; of 2 intervals 1 is above 0, 0 below.'
+    'x minus y: -0.100 to +0.300; 1 of 2 intervals above 0, 0 below.'
     >>> one_line(["a, SPOFR: 65.7% (60% to 71%) of the ideal.", "b, SPOFR: 61.5% (58% to 64%) of the ideal."])
     'SPOFR: 61.5 to 65.7% of the ideal.'
     """
@@ -54,14 +60,9 @@ def _counted(differences: Sequence[re.Match[str]], others: int) -> str:
         low, high = min(means, key=float), max(means, key=float)
         above, below = sum(float(found[3]) > 0 for found in own), sum(float(found[4]) < 0 for found in own)
         spread = low if low == high else f"{low} to {high}"
-        of = f"of {len(own)} interval{'s' * (len(own) > 1)}"
-        parts.append(f"{subject}: {spread}; {of} {above} {_is(above)} above 0, {below} below")
+        parts.append(f"{subject}: {spread}; {above} of {len(own)} intervals above 0, {below} below")
     rest = f"; at {others} more no rival gets there" if others else ""
     return ". ".join(parts) + rest + "."
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _ranges(numbers: Sequence[str]) -> str:
@@ -74,7 +75,19 @@ def _ranges(numbers: Sequence[str]) -> str:
     names: dict[str, list[str]] = {}
     for name, each in bodies.items():
         names.setdefault(_merged(each), []).append(name)
-    return " ".join(f"{', '.join(own)}: {body}" if own[0] else body for body, own in names.items())
+    told = ""
+    parts = []
+    for body, own in names.items():
+        template = _NUMBER.sub("#", body).replace("# to #", "#")
+        parts.append(f"{', '.join(own)}: {_from_number(body) if template == told else body}" if own[0] else body)
+        told = template
+    return " ".join(parts)
+
+
+def _from_number(body: str) -> str:
+    """The sentence from its first number on: enough where the one before begins with the same words."""
+    found = _NUMBER.search(body)
+    return body[found.start() :] if found else body
 
 
 def _merged(bodies: Sequence[str]) -> str:

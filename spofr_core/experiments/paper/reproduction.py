@@ -31,7 +31,15 @@ from spofr_core.evaluation.tradeoffs import (
 from spofr_core.experiments.executors import Executor
 from spofr_core.experiments.paper.findings import Finding, findings
 from spofr_core.experiments.paper.findings_text import full_list
-from spofr_core.experiments.paper.paper_sweeps import FIGURES, VARIANTS, Scale, is_as_published, sweeps_for
+from spofr_core.experiments.paper.paper_sweeps import (
+    DATASETS,
+    FIGURES,
+    PAPER_DATA,
+    VARIANTS,
+    Scale,
+    is_as_published,
+    sweeps_for,
+)
 from spofr_core.experiments.paper.reproduction_page import index_page
 from spofr_core.experiments.progress import OnProgress
 from spofr_core.experiments.run_data import load_splits
@@ -74,7 +82,7 @@ def planned_runs(
     figures: Sequence[str],
     scale: Scale,
     *,
-    datasets: tuple[str, ...] = ("german-credit", "mslr"),
+    datasets: tuple[str, ...] = DATASETS,
     folder: str | None = None,
 ) -> tuple[RunConfig, ...]:
     """The runs behind these figures, each once."""
@@ -104,7 +112,7 @@ def reproduce(
     executor: Executor | None = None,
     on_progress: OnProgress | None = None,
     stop: Callable[[], bool] | None = None,
-    datasets: tuple[str, ...] = ("german-credit", "mslr"),
+    datasets: tuple[str, ...] = DATASETS,
     folder: str | None = None,
     images: bool = True,
 ) -> Reproduction:
@@ -121,6 +129,7 @@ def reproduce(
     executor, on_progress, stop
         As for `run_sweep`. A stopped reproduction draws what there is; the next call goes on.
     datasets : tuple of str
+        Of `DATASETS`. Those of the paper are judged together, as it speaks of them; any other by itself.
     folder : str, optional
         MSLR: a Fold folder of one's own.
     images : bool
@@ -131,22 +140,34 @@ def reproduce(
     configs = planned_runs(wanted, scale, datasets=datasets, folder=folder)
     store = RunStore(place / "runs")
     outcome = run_sweep(configs, store, executor, on_progress=on_progress, stop=stop)
-    made = [_make(figure, scale, store, datasets, folder) for figure in wanted]
+    made = [
+        _make(figure, planned, store, data)
+        for figure in wanted
+        for data, names in _judged_together(datasets).items()
+        if (planned := planned_runs([figure], scale, datasets=names, folder=folder)) or not data
+    ]
     return _write(place, scale, made, outcome, images)
+
+
+def _judged_together(datasets: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The datasets of the paper under the empty name, and each other one under its own."""
+    together = {"": tuple(name for name in datasets if name in PAPER_DATA)}
+    together |= {name: (name,) for name in datasets if name not in PAPER_DATA}
+    return {data: names for data, names in together.items() if names}
 
 
 @dataclass(frozen=True, eq=False)
 class MadeFigure:
-    """A figure of the paper: tidy frames, charts by name, findings."""
+    """A figure of the paper on its datasets, or on another: tidy frames, charts by name, findings."""
 
     name: str
+    data: str
     frames: dict[str, pd.DataFrame]
     charts: dict[str, go.Figure]
     findings: list[Finding]
 
 
-def _make(figure: str, scale: Scale, store: RunStore, datasets: tuple[str, ...], folder: str | None) -> MadeFigure:
-    configs = planned_runs([figure], scale, datasets=datasets, folder=folder)
+def _make(figure: str, configs: Sequence[RunConfig], store: RunStore, data: str) -> MadeFigure:
     frame = results(store, [config.run for config in configs])
     published = [config.run for config in configs if is_as_published(config)]
     frame.loc[frame["run"].isin(published), "method"] = "spo+"
@@ -154,7 +175,7 @@ def _make(figure: str, scale: Scale, store: RunStore, datasets: tuple[str, ...],
     charts: dict[str, go.Figure] = {}
     if len(done(frame)):
         _DRAWN[figure](store, frame, frames, charts)
-    return MadeFigure(figure, frames, charts, findings(figure, frames) if charts else [])
+    return MadeFigure(figure, data, frames, charts, findings(figure, frames, data) if charts else [])
 
 
 Drawer = Callable[[RunStore, pd.DataFrame, dict[str, pd.DataFrame], dict[str, go.Figure]], None]
@@ -270,9 +291,8 @@ def _write(place: Path, scale: str, made: list[MadeFigure], outcome: SweepOutcom
         notes.append(f"{outcome.done + outcome.skipped} of {outcome.total} runs are done; the figures show these.")
     charts = {name: chart for figure in made for name, chart in figure.charts.items()}
     with explain_full_disk(place):
-        for figure in made:
-            for name, frame in figure.frames.items():
-                _write_frame(place / "frames", f"{figure.name}-{name}" if name == "results" else name, frame)
+        for name, parts in _frames_by_file(made).items():
+            _write_frame(place / "frames", name, pd.concat(parts, ignore_index=True))
         write_whole(place / "figures" / "plotly.min.js", get_plotlyjs().encode("utf-8"))
         for name, chart in charts.items():
             text = chart.to_html(include_plotlyjs="directory", full_html=True, config={"displaylogo": False})
@@ -284,9 +304,19 @@ def _write(place: Path, scale: str, made: list[MadeFigure], outcome: SweepOutcom
         plain: dict[str, Any] = {"scale": scale, "notes": notes, "findings": [asdict(finding) for finding in found]}
         write_whole(place / "findings.json", json.dumps(plain, indent=2, ensure_ascii=False).encode("utf-8"))
         write_whole(place / "findings.md", full_list(found).encode("utf-8"))
-        page = index_page(scale, {figure.name: (figure.charts, figure.findings) for figure in made}, outcome, notes)
+        sections = [(figure.name, figure.data, figure.charts, figure.findings) for figure in made]
+        page = index_page(scale, sections, outcome, notes)
         write_whole(place / "index.html", page.encode("utf-8"))
     return Reproduction(place, outcome, found, notes)
+
+
+def _frames_by_file(made: Sequence[MadeFigure]) -> dict[str, list[pd.DataFrame]]:
+    """Frames of the same kind go into one file, whichever datasets they are of."""
+    found: dict[str, list[pd.DataFrame]] = {}
+    for figure in made:
+        for name, frame in figure.frames.items():
+            found.setdefault(f"{figure.name}-{name}" if name == "results" else name, []).append(frame)
+    return found
 
 
 def _write_frame(folder: Path, name: str, frame: pd.DataFrame) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 from markupsafe import Markup
 
+from spofr_core.data import SAMPLES
 from spofr_core.experiments.paper.findings import Finding
 from spofr_core.experiments.sweep import SweepOutcome
 from spofr_core.reporting import page_from
@@ -29,19 +30,27 @@ VERDICTS: Mapping[str, str] = {
 
 def index_page(
     scale: str,
-    sections: Mapping[str, tuple[Mapping[str, go.Figure], Sequence[Finding]]],
+    sections: Sequence[tuple[str, str, Mapping[str, go.Figure], Sequence[Finding]]],
     outcome: SweepOutcome,
     notes: Sequence[str],
 ) -> str:
-    """One HTML page; `figures/plotly.min.js` beside it draws the charts, offline too."""
+    """One HTML page; `figures/plotly.min.js` beside it draws the charts, offline too.
+
+    A section is a figure, the dataset if the paper does not have it, the charts by name and the findings.
+    """
     return page_from(
         "reproduction.html.j2",
         scale=scale,
         outcome=str(outcome),
         notes=notes,
         sections=[
-            (name, TITLES[name], findings, {label: _chart(chart) for label, chart in charts.items()})
-            for name, (charts, findings) in sections.items()
+            (
+                f"{name}-{data}" if data else name,
+                f"{TITLES[name]}: {SAMPLES[data].title}, which the paper does not have" if data else TITLES[name],
+                findings,
+                {label: _chart(chart) for label, chart in charts.items()},
+            )
+            for name, data, charts, findings in sections
         ],
         verdicts=VERDICTS,
     )
