@@ -63,11 +63,11 @@ _SMALL = f"{MAIN}, 2,000 lists"
 PIECES = {
     "german-credit": Piece("german-credit", (TREES, THROUGH_TREES, IN_GROUPS), 12, (0.0,)),
     "hiring": Piece("hiring", (NETWORK, THROUGH_NETWORK, *_ON_TREES, IN_GROUPS), 12),
-    "all features": Piece("adult by sex", (*_ON_TREES, IN_GROUPS), 12, (0.0,), MAIN),
-    "marital status": Piece("adult by marital status", (LISTNET, *_ON_TREES, IN_GROUPS), 12, (0.0,), MAIN),
+    "all features": Piece("adult by sex", (*_ON_TREES, IN_GROUPS), 12, (0.0,)),
+    "marital status": Piece("adult by marital status", (LISTNET, *_ON_TREES, IN_GROUPS), 12, (0.0,)),
     "race": Piece("adult by race", (NETWORK, THROUGH_NETWORK, TREES, THROUGH_TREES, IN_GROUPS), 12, (0.0,)),
     "mslr-2": Piece("mslr-2", (*_ON_TREES, IN_GROUPS), 6, (0.0,)),
-    "mslr-5": Piece("mslr-5", (TREES, IN_GROUPS), 6, (0.0,)),
+    "mslr-5": Piece("mslr-5", (*_ON_TREES, IN_GROUPS), 6, (0.0,)),
     "lists of 100": Piece(f"{MAIN}, lists of 100", _CURVE, 12, (0.0,), MAIN),
     "rivals": Piece(
         _SMALL,

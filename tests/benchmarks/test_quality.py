@@ -1,5 +1,6 @@
 """The tables of the quality study against scipy and by hand."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -125,3 +126,15 @@ def test_a_number_in_a_sentence_is_the_one_of_the_tables_and_never_missing():
     for wrong in (f"toy: {trees} - {plain} @ 0", f"toys: {trees} - {plain} @ 0.02", "what trees add"):
         with pytest.raises(KeyError):
             number(results, wrong)
+
+
+def test_a_cell_of_the_study_has_one_configuration_and_each_model_once():
+    results = (FOLDER / "results" / "quality.jsonl").read_text("utf-8").splitlines()
+    models = [found for found in map(json.loads, results) if not found.get("tuning")]
+    settings, seen = {}, set()
+    for model in models:
+        chosen = settings.setdefault((model["dataset"], model["method"]), model["settings"])
+        assert model["settings"] == chosen, (model["dataset"], model["method"], model["seed"])
+        key = tuple(model[name] for name in ("dataset", "method", "seed", "delta", "penalty"))
+        assert key not in seen, key
+        seen.add(key)
