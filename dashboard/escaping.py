@@ -22,6 +22,11 @@ def markdown(text: object, longest: int = 400) -> str:
     return _PUNCTUATION.sub(r"\\\1", _ADDRESS.sub(rf"\g<0>{JOINER}", unbroken(name_text(text, longest))))
 
 
+def bold(text: object, longest: int = 400) -> str:
+    """The same in bold; a space at either end, which names may have, would leave the asterisks on the screen."""
+    return f"**{markdown(name_text(text, longest).strip() or '…', longest)}**"
+
+
 def plot(text: object, longest: int = 32) -> str:
     """The text with the signs escaped that Plotly reads as markup."""
     return html.escape(name_text(text, longest), quote=False)

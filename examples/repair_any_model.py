@@ -18,5 +18,5 @@ print(verdict(result.after.summary), result.maximised)
 
 # Prints:
 # Group Female gets 6 % less exposure than group Male. All 500 queries stay within the tolerance of 5 %.
-# Maximised is the DCG of relevance estimated from the scores by isotonic calibration, fitted to the labels of
+# Maximised is the DCG of relevance estimated from the scores by logistic calibration, fitted to the labels of
 # other data.

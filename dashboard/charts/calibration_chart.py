@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pandas as pd
 
-from dashboard.charts.drawing import Drawing, Trace, bars, figure, numbered, room
+from dashboard.charts.drawing import By, Drawing, Trace, bars, figure, numbered, room
 from spofr_core.reporting import palette, percent
 
 
-def reliability_chart(table: pd.DataFrame) -> Drawing:
+def reliability_chart(table: pd.DataFrame, by: By = "score") -> Drawing:
     """Mean relevance against the mean score of items with about the same score, with 95 % intervals; dashed, what the
     calibration makes of the scores."""
+    if by == "rank":
+        ends = {"score_from": -table["score_to"], "score_to": -table["score_from"]}
+        table = table.assign(score=-table["score"], **ends).iloc[::-1]
     told = [
-        f"score {low:.3g} to {high:.3g}<br>mean relevance {mean:.3g}<br>{items:,} items"
+        f"{by} {low:.3g} to {high:.3g}<br>mean relevance {mean:.3g}<br>{items:,} items"
         for low, high, mean, items in zip(
             table["score_from"], table["score_to"], table["relevance"], table["items"], strict=True
         )
@@ -38,7 +41,7 @@ def reliability_chart(table: pd.DataFrame) -> Drawing:
     line: Trace = {
         "type": "scatter",
         "mode": "lines",
-        "name": "calibrated score",
+        "name": f"calibrated {by}",
         "x": table["score"].tolist(),
         "y": table["estimate"].tolist(),
         "line": {"width": 2, "dash": "dash", "color": palette.NEUTRAL},
@@ -49,7 +52,7 @@ def reliability_chart(table: pd.DataFrame) -> Drawing:
         height=300,
         top=30,
         legend=True,
-        x={"title": "score", "nticks": 6, "tickangle": 0},
+        x={"title": "rank, 1 is the top" if by == "rank" else "score", "nticks": 6, "tickangle": 0},
         y=numbered(title="mean relevance", rangemode="tozero", nticks=5, showgrid=True),
     )
 
@@ -62,6 +65,6 @@ def price_chart(table: pd.DataFrame) -> Drawing:
         [bars(100 * prices, labels, palette.ACCENT, [percent(price) for price in prices])],
         height=60 + 34 * len(labels),
         left=room(labels),
-        x={"title": "price, % of what sorting by score is worth", "rangemode": "tozero", "nticks": 5},
+        x={"title": "price, % of what sorting is worth", "rangemode": "tozero", "nticks": 5},
         y={"showgrid": False},
     )

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from dashboard.charts.drawing import Drawing, bars, figure, group_axis, room, whole_ticks, with_glyphs
+from dashboard.charts.drawing import (
+    BAR,
+    EDGE,
+    GAP,
+    LINE,
+    TICKS,
+    TITLE,
+    Drawing,
+    bars,
+    figure,
+    row_note,
+    whole_ticks,
+    with_glyphs,
+)
 from spofr_core.data import RankingDataset
 from spofr_core.reporting import MOST_GROUPS, group_rows, number, palette
 
@@ -12,24 +25,31 @@ MOST_BARS = 60
 
 
 def group_counts(data: RankingDataset) -> Drawing:
-    """Items of each group, with the mean relevance where labels are known; the largest groups if there are many."""
+    """Items of each group, with the mean relevance where labels are known; the largest groups if there are many.
+
+    Words stand above the bars: inside or beside them they would be cut off on a telephone.
+    """
     sizes = data.group_sizes
     largest = sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS]
     names = [name for name in data.group_names if name in largest]
     rows = group_rows(names, data.group_names)
-    labels = with_glyphs(rows)
+    row = LINE + BAR + GAP
     drawn = bars(
         [sizes[name] for name in names],
-        labels,
+        [],
         [row.style.colour for row in rows],
-        [f" {_counted(data, name)}" for name in names],
+        [],
+        y=[place + (LINE + BAR / 2) / row for place in range(len(names))],
+        width=BAR / row,
     )
+    said = zip(with_glyphs(rows), names, strict=True)
     return figure(
         [drawn],
-        height=70 + 44 * len(names),
-        left=room(labels),
-        x={"title": "items", "range": [0, max(sizes.values(), default=1) * 1.04]},
-        y=group_axis(),
+        height=TICKS + TITLE + row * len(names) + EDGE,
+        left=EDGE,
+        x={"title": "items", "range": [0, max(sizes.values(), default=1) * 1.04], "nticks": 6, "tickformat": ",d"},
+        y={"range": [len(names), 0], "visible": False},
+        notes=[row_note(place, f"{label}  {_counted(data, name)}") for place, (label, name) in enumerate(said)],
     )
 
 
@@ -37,8 +57,8 @@ def _counted(data: RankingDataset, name: str) -> str:
     mine = data.groups == data.group_names.index(name)
     size = int(mine.sum())
     if data.relevance is None or not size:
-        return f"{size:,}"
-    return f"<b>{size:,}</b>  mean relevance {number(float(data.relevance[mine].mean()))}"
+        return f"<b>{size:,}</b>"
+    return f"<b>{size:,}</b>, mean relevance {number(float(data.relevance[mine].mean()))}"
 
 
 def list_lengths(data: RankingDataset) -> Drawing:

@@ -8,7 +8,7 @@ import re
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,9 +20,13 @@ from spofr_core.reporting import GroupRow, palette
 
 CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False}
 Trace = dict[str, Any]
+By = Literal["score", "rank"]
+"""What a ranking is given by. Ranks are kept as scores with their sign changed, and are shown as ranks."""
 _MARKUP = re.compile(r"<[^>]*>|&[a-z]+;")
 TICKS, TITLE, EDGE = 26, 22, 8
 """Pixels that the numbers of an axis take, its title, and what is left free where there is neither."""
+LINE, BAR, GAP = 19, 18, 14
+"""Pixels of a line of words, of the bar below it, and between two groups."""
 # A margin that Plotly measures costs as much as the chart: it is drawn once to measure and once to be seen.
 _AXIS = {"fixedrange": True, "zeroline": False, "automargin": False, "showgrid": False}
 
@@ -224,6 +228,16 @@ def note(at: float, text: str, **settings: Any) -> dict[str, Any]:
     return {**place, "text": text, "showarrow": False, **settings}
 
 
+def line_note(at: float, text: str, place: float) -> dict[str, Any]:
+    """Words above the plot that name a dashed line: its sign stands on the line, the words on the side that has room.
+
+    `place` runs from 0, the left end of the plot, to 1.
+    """
+    if place < 0.6:
+        return note(at, f"┆ {text}", xanchor="left", xshift=-4)
+    return note(at, f"{text} ┆", xanchor="right", xshift=4)
+
+
 def bars(values: Any, labels: Sequence[str], colours: Any, text: Sequence[str], **settings: Any) -> Trace:
     """Horizontal bars with their values written inside, from the left, where no reference line crosses them."""
     return {
@@ -242,3 +256,9 @@ def bars(values: Any, labels: Sequence[str], colours: Any, text: Sequence[str], 
         "hoverinfo": "skip",
         **settings,
     }
+
+
+def row_note(place: int, text: str) -> dict[str, Any]:
+    """What stands above the bar at this place, from the left end of the plot."""
+    where = {"x": 0, "xref": "paper", "xanchor": "left", "y": place, "yref": "y", "yanchor": "top"}
+    return {**where, "text": text, "showarrow": False, "align": "left"}

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from dashboard.charts.drawing import (
+    BAR,
     EDGE,
+    GAP,
+    LINE,
     TICKS,
     TITLE,
     Drawing,
@@ -17,9 +20,11 @@ from dashboard.charts.drawing import (
     bars,
     figure,
     group_axis,
+    line_note,
     note,
     plain_text,
     room,
+    row_note,
     rule,
     rule_in_row,
     side,
@@ -40,8 +45,6 @@ from spofr_core.reporting import (
 
 MEAN = 100
 """Per cent of the mean of its lists that an item gets in the mean."""
-LINE, BAR, GAP = 19, 18, 14
-"""Pixels of a line of words, of the bar below it, and between two groups."""
 WIDEST = 36
 """Letters that have room in one line on a small telephone."""
 SOFT, MUTED = 0.55, 0.2
@@ -92,8 +95,8 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
         y={"range": [len(shown), 0], "visible": False},
         shapes=[rule_in_row(MEAN, middle, half, layer="above") for middle in middles],
         notes=[
-            note(MEAN, "┆ mean of its lists", xanchor=side(MEAN / right)),
-            *(_row_note(place, apart.join(both)) for place, both in enumerate(zip(labels, words, strict=True))),
+            line_note(MEAN, "mean of its lists", MEAN / right),
+            *(row_note(place, apart.join(both)) for place, both in enumerate(zip(labels, words, strict=True))),
             *(_goes_on(right, y) for bar, y in zip(shown, middles, strict=True) if 100 * (bar.relative or 0.0) > right),
         ],
     )
@@ -111,12 +114,6 @@ def _interval(bar: ExposureBar, ci: tuple[float, float], at: float, right: float
         "opacity": SOFT if bar.small else 1,
         "hovertemplate": f"{plot(bar.row.group)}: 95 % CI {interval(list(ci), 'share')} of the mean<extra></extra>",
     }
-
-
-def _row_note(place: int, text: str) -> dict[str, Any]:
-    """What stands above the bar at this place, from the left end of the plot."""
-    where = {"x": 0, "xref": "paper", "xanchor": "left", "y": place, "yref": "y", "yanchor": "top"}
-    return {**where, "text": text, "showarrow": False, "align": "left"}
 
 
 def _goes_on(right: float, at: float) -> dict[str, Any]:

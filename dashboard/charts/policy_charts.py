@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dashboard.charts.drawing import (
     EDGE,
     TITLE,
+    By,
     Drawing,
     Trace,
     figure,
@@ -64,17 +65,17 @@ ITEM = "item"
 """What all items are to charts that know no groups."""
 
 
-def lottery(policy: Policy, all_groups: Sequence[str], *, each_item: bool = False) -> Drawing:
+def lottery(policy: Policy, all_groups: Sequence[str], *, each_item: bool = False, by: By = "score") -> Drawing:
     """The rankings of the lottery as columns of items, most probable first, after the plain sort by score."""
     shown = min(len(policy.scores), MOST_POSITIONS)
     order = _drawn(policy)
     columns = {0.0: by_score(policy)} | {APART + r: policy.rankings[k] for r, k in enumerate(order)}
-    heads = ["<b>now</b><br>by score"]
+    heads = [f"<b>now</b><br>by {by}"]
     heads += [f"<b>{percent(float(policy.probabilities[k]))}</b><br>ranking {r}" for r, k in enumerate(order, start=1)]
     rows = [row for row in group_rows(all_groups, all_groups) if row.group in policy.groups]
     if each_item:
         rows = group_rows([ITEM], [ITEM])
-    traces = [_items_of(row, policy, columns, shown, every=each_item) for row in rows]
+    traces = [_items_of(row, policy, columns, shown, every=each_item, by=by) for row in rows]
     return figure(
         traces,
         height=120 + 24 * shown,
@@ -111,7 +112,7 @@ def _drawn(policy: Policy) -> NDArray[np.intp]:
 
 
 def _items_of(
-    row: GroupRow, policy: Policy, columns: Mapping[float, NDArray[Any]], shown: int, *, every: bool
+    row: GroupRow, policy: Policy, columns: Mapping[float, NDArray[Any]], shown: int, *, every: bool, by: By
 ) -> Trace:
     """The items of one group, or every item, wherever they stand in the columns."""
     groups = policy.groups
@@ -122,7 +123,9 @@ def _items_of(
         if every or groups[ranking[position]] == row.group
     ]
     names = {k: _item_name(policy, k) for _, _, k in where}
-    scores = {k: number(float(policy.scores[k])) for _, _, k in where}
+    # A rank is where the item stands, and need not be written beside it.
+    sign = 1 if by == "score" else -1
+    scores = {k: number(sign * float(policy.scores[k])) for _, _, k in where}
     return {
         "type": "scatter",
         "mode": "markers+text",
@@ -130,12 +133,15 @@ def _items_of(
         "x": [column for column, _, _ in where],
         "y": [position + 1 for _, position, _ in where],
         "marker": {"symbol": row.style.marker, "size": 13, "color": row.style.colour},
-        "text": [f" {names[k]}" + (f", {scores[k]}" if column == 0 else "") for column, _, k in where],
+        "text": [
+            f" {names[k]}" + (f", {scores[k]}" if column == 0 and by == "score" else "") for column, _, k in where
+        ],
         "textposition": "middle right",
         "customdata": [
             [plot(policy.item_ids[k], 60), scores[k], number(float(policy.exposure[k]))] for _, _, k in where
         ],
-        "hovertemplate": "%{customdata[0]}: score %{customdata[1]}, expected exposure %{customdata[2]}<extra></extra>",
+        "hovertemplate": f"%{{customdata[0]}}: {by} %{{customdata[1]}}, "
+        "expected exposure %{customdata[2]}<extra></extra>",
         "cliponaxis": False,
     }
 
@@ -184,7 +190,12 @@ def heat_map(policy: Policy, all_groups: Sequence[str], *, each_item: bool = Fal
 
 
 def exposure_in_bounds(
-    compared: Compared, sorted_exposure: dict[str, float], all_groups: Sequence[str], *, each_item: bool = False
+    compared: Compared,
+    sorted_exposure: dict[str, float],
+    all_groups: Sequence[str],
+    *,
+    each_item: bool = False,
+    by: By = "score",
 ) -> Drawing:
     """Mean exposure of each group against its bounds: sorted by score, and under each of the given policies.
 
@@ -209,19 +220,19 @@ def exposure_in_bounds(
         for name in names:
             row = labels[name] if len(compared) == 1 else f"{labels[name]}, {title}"
             rows.append(row)
-            traces += _row(row, bounds[title, name], styles[name], in_legend=not traces)
+            traces += _row(row, bounds[title, name], styles[name], in_legend=not traces, by=by)
     return figure(
         traces,
         height=110 + (26 if each_item else 46) * len(rows),
         left=room(rows),
         top=34,
         legend=True,
-        x={"title": "exposure" if each_item else "mean exposure per item of the group"},
+        x={"title": "exposure" if each_item else "exposure per item of the group"},
         y=group_axis(type="category"),
     )
 
 
-def _row(row: str, numbers: dict[str, Any], look: GroupStyle, *, in_legend: bool) -> list[Trace]:
+def _row(row: str, numbers: dict[str, Any], look: GroupStyle, *, in_legend: bool, by: By) -> list[Trace]:
     """The interval that a group is allowed, and two marks: where it is, and where the policy puts it."""
     low, high = numbers["lower bound"], numbers["upper bound"]
     traces: list[Trace] = []
@@ -235,7 +246,7 @@ def _row(row: str, numbers: dict[str, Any], look: GroupStyle, *, in_legend: bool
         said = f"{row}: {number(low)} to {number(high)} is allowed<extra></extra>"
         traces.append({"type": "scatter", "name": "allowed", "hovertemplate": said, **allowed})
     marks = (
-        ("sorted by score (open)", numbers["sorted by score"], f"{look.marker}-open"),
+        (f"sorted by {by} (open)", numbers["plain sort"], f"{look.marker}-open"),
         ("policy (filled)", numbers["policy"], look.marker),
     )
     outline = {"width": 2, "color": look.colour}

@@ -63,7 +63,7 @@ def counts_in_prefixes(
         told = {trace["name"] for trace in traces}
         scale = {"yaxis": "y" if place == 0 else f"y{place + 1}"}
         traces += [{"showlegend": trace["name"] not in told} | trace | scale for trace in drawn]
-        top = int(part[["at most", "sorted by score", *(title for title, _ in titles)]].to_numpy().max(initial=1))
+        top = int(part[["at most", "plain sort", *(title for title, _ in titles)]].to_numpy().max(initial=1))
         scales.append({"domain": _domain(place, len(rows)), **whole_ticks(top), "range": [-0.4, top + 0.6]})
     lowest = f"y{len(scales)}" if len(scales) > 1 else "y"
     last = int(shown["first"].max())
@@ -89,7 +89,7 @@ def panel_groups(frame: pd.DataFrame) -> list[str]:
     """Groups of a `prefix_frame` that are drawn: if there are too many, those that a sort by score puts outside their
     limits in most prefixes."""
     names = list(dict.fromkeys(frame["group"]))
-    outside = outside_limits(frame, "sorted by score")["group"].value_counts()
+    outside = outside_limits(frame, "plain sort")["group"].value_counts()
     first = sorted(names, key=lambda name: -int(outside.get(name, 0)))[:MOST_PANELS]
     return [name for name in names if name in first]
 
@@ -111,11 +111,11 @@ def _panel(part: pd.DataFrame, row: GroupRow, titles: Sequence[tuple[str, float]
         {**edge, "y": limits[:, 1] + 0.3, "name": "allowed", "fill": "tonexty", "fillcolor": palette.FAINT},
         {
             **line,
-            "y": part["sorted by score"].to_numpy(),
-            "name": "sorted by score",
+            "y": part["plain sort"].to_numpy(),
+            "name": "plain sort",
             "line": {"width": 1.5, "color": palette.NEUTRAL, "shape": "hvh", "dash": "dot"},
             "customdata": limits,
-            "hovertemplate": said("sorted by score"),
+            "hovertemplate": said("plain sort"),
         },
     ]
     for place, (title, probability) in enumerate(titles):
@@ -132,12 +132,12 @@ def _panel(part: pd.DataFrame, row: GroupRow, titles: Sequence[tuple[str, float]
                 "hovertemplate": said(title),
             }
         )
-    outside = outside_limits(part, "sorted by score")
+    outside = outside_limits(part, "plain sort")
     marks: Trace = {
         "type": "scatter",
         "mode": "markers",
         "x": outside["first"].to_numpy(),
-        "y": outside["sorted by score"].to_numpy(),
+        "y": outside["plain sort"].to_numpy(),
         "name": "not allowed",
         "marker": {"symbol": "x", "size": 8, "color": palette.WARNING},
         "hoverinfo": "skip",

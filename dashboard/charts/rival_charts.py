@@ -15,9 +15,9 @@ from dashboard.charts.drawing import (
     Drawing,
     Trace,
     figure,
+    line_note,
     note,
     rule_in_row,
-    side,
     whole_ticks,
     with_glyphs,
 )
@@ -80,7 +80,7 @@ def exposure_change(rows: Sequence[Mapping[str, Any]], all_groups: Sequence[str]
         y={"range": [len(shown), 0], "visible": False},
         shapes=[rule_in_row(MEAN, middle, (MARK / 2 + 2) / row_height) for middle in middles],
         notes=[
-            note(MEAN, "┆ mean of its lists", xanchor=side((MEAN - low + margin) / (high - low + 2 * margin))),
+            line_note(MEAN, "mean of its lists", (MEAN - low + margin) / (high - low + 2 * margin)),
             {
                 **note(0, f"hollow: {plot(first, _LETTERS)} · filled: {plot(rival, _LETTERS)}", xanchor="left"),
                 "xref": "paper",

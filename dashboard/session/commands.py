@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from functools import lru_cache
 
 from dashboard.session.choices import Choices
 from dashboard.session.every_list.quota_address import read_quota
@@ -56,6 +57,17 @@ def command_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING
     if choices.top:
         options += ["--exposure-cutoff", str(choices.top)]
     return shlex.join(["spofr", "audit", *source.arguments, *options])
+
+
+@lru_cache(maxsize=64)
+def proof_of(command: str, relaxed: bool) -> str | None:
+    """`spofr repair` and `spofr verify` for what this `spofr audit` reads; None where they would read other data.
+
+    `relaxed` says whether some list cannot hold delta.
+    """
+    from spofr_core.cli import proof_lines  # all commands come with it, and only a report asks for them
+
+    return proof_lines(shlex.split(command)[2:], relaxed=relaxed)
 
 
 def _options(source: Loaded, parts: ReportParts) -> list[str]:

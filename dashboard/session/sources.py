@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dashboard.charts.drawing import By
 from dashboard.escaping import markdown
 from dashboard.session.choices import Choices, choices, choose
 from dashboard.session.slicing.slice_text import parse_slice
@@ -57,6 +58,11 @@ class Loaded:
     def by(self) -> list[str]:
         """What the queries can be sliced by."""
         return [name for name in self.data.attributes if name not in self.chosen]
+
+    @property
+    def ranked_by(self) -> By:
+        """What the present ranking is given by."""
+        return "rank" if self.data.ranks else "score"
 
     @property
     def shell(self) -> str | None:

@@ -241,17 +241,25 @@ def data_label(dataset: dict[str, Any], groups: Any = None, data_seed: int = 0) 
             if dataset.get(name)]  # fmt: skip
     if dataset.get("lists") == dataset.get("test_lists"):
         more = more[:1]
-    if sample in SAMPLES:
-        grouped_by = SAMPLES[sample].grouped_by(groups)
-    else:
-        grouped_by = (
-            "" if isinstance(groups, int | None) else groups if isinstance(groups, str) else " and ".join(groups)
-        )
-    more += [f"by {grouped_by}"] if grouped_by else []
-    seen = dataset.get("features")
-    more += [SAMPLES[sample].feature_sets.get(seen, seen).lower()] if seen and sample in SAMPLES else []
+    by = grouped_by(dataset, groups)
+    more += [f"by {by}"] if by else []
+    more += seen_features(dataset)
     more += [f"split {data_seed}"] if data_seed else []
     return f"{named} ({', '.join(more)})" if more else str(named)
+
+
+def grouped_by(dataset: Mapping[str, Any], groups: Any) -> str:
+    """What the groups of a run are made of, such as "marital status"; empty where that goes without saying."""
+    sample = str(dataset.get("sample") or "")
+    if sample in SAMPLES:
+        return SAMPLES[sample].grouped_by(groups)
+    return "" if isinstance(groups, int | None) else groups if isinstance(groups, str) else " and ".join(groups)
+
+
+def seen_features(dataset: Mapping[str, Any]) -> list[str]:
+    """What scorers may see, such as "work only", where that was chosen."""
+    sample, seen = str(dataset.get("sample") or ""), dataset.get("features")
+    return [SAMPLES[sample].feature_sets.get(seen, seen).lower()] if seen and sample in SAMPLES else []
 
 
 def sweep_of(run: str, among: list[Sweep]) -> Sweep | None:

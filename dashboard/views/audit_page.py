@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
 from dashboard.charts.share_chart import is_thinned
-from dashboard.escaping import markdown
+from dashboard.escaping import bold, markdown
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose
 from dashboard.session.remembered import audited, fairness_of, repaired
@@ -222,7 +222,7 @@ def _worst(result: AuditResult) -> None:
     first = frame.head(WORST_OFFERED)
     chosen = chosen_row(
         [
-            f"**{markdown(row['query'], 40)}**: {markdown(row['in whose favour'])}"
+            f"{bold(row['query'], 40)}: {markdown(row['in whose favour'])}"
             f"{'' if row['holds delta'] else ', exceeds delta'}"
             for row in first.to_dict("records")
         ],
@@ -275,14 +275,17 @@ def _repair(source: Loaded, result: AuditResult) -> None:
     after = repaired(source.data, result.fairness)
     rows = after.table
     found = (after.before.summary, after.after.summary, len(after.policies.relaxed))
-    st.markdown(markdown(repair_sentence(*found, quota=after.summary["quota"]), 1000))
+    st.markdown(markdown(repair_sentence(*found, quota=after.summary["quota"], ranks=after.ranks), 1000))
     before, now = ("plainly sorted", "as the model shows them") if solved else ("as ranked now", "repaired")
     shown = {"measure": rows["label"], before: _texts(rows, "before")}
     quota = result.fairness.every_ranking
     if quota is not None:
         shown["repaired, delta alone"] = _texts(repaired(source.data, result.fairness.with_quota(None)).table, "after")
     shown[now if quota is None or solved else "repaired, every list"] = _texts(rows, "after")
-    show_table(pd.DataFrame(shown), "Before and after the repair")
+    # Narrow, so that a telephone shows before and after without being pushed.
+    widths = {"measure": 204, "repaired": 78}
+    looks = {name: st.column_config.TextColumn(width=widths.get(name, 106)) for name in shown}
+    show_table(pd.DataFrame(shown), "Before and after the repair", columns=looks)
     sizes = after.policies.solution.counts
     few = (
         f"{sizes.mean():.0f} rankings on average, {sizes.max():,} at most"
@@ -291,7 +294,8 @@ def _repair(source: Loaded, result: AuditResult) -> None:
     )
     held = "hold delta" if quota is None else "hold delta and keep what is asked of every list"
     st.caption(
-        f"The repair keeps the scores and shows, for each query, a lottery over {few}: the one with the "
+        f"The repair keeps the {'ranks' if after.ranks else 'scores'} and shows, for each query, a lottery over {few}: "
+        "the one with the "
         f"highest expected utility among all that {held}. It is solved exactly for every query."
     )
     calibration_section(source, result)

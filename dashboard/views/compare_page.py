@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.charts.rival_charts import both_spreads, exposure_change
-from dashboard.escaping import markdown
+from dashboard.escaping import bold, markdown
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose
 from dashboard.session.commands import comparison_lines
@@ -139,7 +139,7 @@ def _changed(found: Comparison, title: str) -> None:
     cells = change_cells(summary)[:LISTED]
     chosen = chosen_row(
         [
-            f"**{markdown(query, 40)}**: {markdown(summary['label'])} {markdown(before)} → {markdown(after)}"
+            f"{bold(query, 40)}: {markdown(summary['label'])} {markdown(before)} → {markdown(after)}"
             for query, before, after, _ in cells
         ],
         "changed-queries",

@@ -25,6 +25,7 @@ from spofr_core.reporting import (
     names_of_methods,
     percent,
     promised,
+    unbroken,
 )
 
 TITLE = "How many queries hold delta"
@@ -120,10 +121,10 @@ def _asked(unit: Unit, rivals: pd.DataFrame) -> tuple[list[float], list[float], 
 
 def _what(select: str) -> str:
     chosen = "validation queries" if select == "validation" else "same test queries"
-    return (
+    return unbroken(
         "For each method, delta and share: the model with the highest DCG among those that hold delta on at least that "
         f"share of the {chosen}. Bars show its mean DCG on test with the 95 % interval of that mean over the test "
-        "queries: bars whose intervals overlap are no difference that these runs can show."
+        "queries. Bars whose intervals overlap may differ all the same: Tradeoffs compares methods seed by seed."
     )
 
 
@@ -148,23 +149,28 @@ def _table(frame: pd.DataFrame) -> None:
     frame = frame.sort_values(["delta", "level", "method"], key=lambda c: c.map(order) if c.name == "method" else c)
     shown = pd.DataFrame(
         {
-            "delta": [format_delta(delta, unit) for delta, unit in zip(frame["delta"], frame["unit"], strict=True)],
-            "share asked for, %": 100 * frame["level"],
+            # What is read first stands first: a telephone shows no more than four columns.
             "method": [method_title(method) for method in frame["method"]],
+            "delta": [format_delta(delta, unit) for delta, unit in zip(frame["delta"], frame["unit"], strict=True)],
+            "asked": 100 * frame["level"],
+            "DCG": frame["dcg"],
+            "±": frame["dcg_upper"] - frame["dcg"],
+            "held, %": 100 * frame["share"].astype("float64"),
+            "qualify": [f"{some} of {all_}" for some, all_ in zip(frame["qualified"], frame["models"], strict=True)],
             "guarantee": ["by construction" if is_guaranteed(method) else "no guarantee" for method in frame["method"]],
-            "models": frame["models"],
-            "that qualify": frame["qualified"],
-            "DCG on test": frame["dcg"],
-            "± over queries": frame["dcg_upper"] - frame["dcg"],
-            "share on test, %": 100 * frame["share"].astype("float64"),
             "run": frame["run"].fillna(""),
         }
     )
     looks = {
-        "method": st.column_config.TextColumn(width=230),
-        "DCG on test": st.column_config.NumberColumn(format="%.4f"),
-        "± over queries": st.column_config.NumberColumn(format="%.4f"),
+        "method": st.column_config.TextColumn(width=212),
+        "delta": st.column_config.TextColumn(width=54),
+        "asked": st.column_config.NumberColumn(
+            width=60, format="%d %%", help="The share of the queries that must hold delta."
+        ),
+        "qualify": st.column_config.TextColumn(help="Models of the method that hold delta in that share, of all."),
+        "DCG": st.column_config.NumberColumn(format="%.3f", width=60, help="Mean over the test queries."),
+        "±": st.column_config.NumberColumn(format="%.3f", help="Half of the 95 % interval over the test queries."),
         "run": st.column_config.TextColumn(width="medium"),
-        "share on test, %": st.column_config.NumberColumn(format="%.1f"),
+        "held, %": st.column_config.NumberColumn(format="%.1f", help="The share of the test queries that hold delta."),
     }
     show_table(shown, "For each delta, share and method: the model taken", columns=looks)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dashboard.charts.drawing import By
 from dashboard.charts.policy_charts import (
     MOST_CELLS,
     MOST_POSITIONS,
@@ -48,6 +49,7 @@ from spofr_core.reporting import (
     position_frame,
     sampled_frame,
     served_frame,
+    unbroken,
     violation_text,
 )
 
@@ -69,7 +71,7 @@ def page() -> None:
     if not solver_ready():
         return
     policy = repaired_query(source.data, fairness, place)
-    _headline(result, place, policy)
+    _headline(source, result, place, policy)
     if choices().rival:
         both_rankings(source)
     compared = [(f"delta {format_delta(choices().delta, fairness.unit, 3)}", policy)]
@@ -141,11 +143,11 @@ def worst_direction(result: AuditResult, place: int) -> str:
     return direction_text(group, float(table.worst_violation[place]), result.fairness.unit)
 
 
-def _headline(result: AuditResult, place: int, policy: Policy) -> None:
+def _headline(source: Loaded, result: AuditResult, place: int, policy: Policy) -> None:
     unit = result.fairness.unit
     st.title(f"Query {markdown(policy.query, 60)}", anchor=False)
-    price = price_sentence(policy, unit, each_item=result.table.each_item)
-    st.markdown(markdown(f"{before_and_after(result, place, policy)} {price}", 1000))
+    price = price_sentence(policy, unit, each_item=result.table.each_item, by=source.ranked_by)
+    st.markdown(markdown(f"{before_and_after(result, place, policy, by=source.ranked_by)} {price}", 1000))
     impossible = impossible_sentence(policy, result.fairness)
     if impossible:
         st.warning(markdown(impossible, 1000), icon=":material/warning:")
@@ -157,12 +159,12 @@ def _headline(result: AuditResult, place: int, policy: Policy) -> None:
         )
 
 
-def before_and_after(result: AuditResult, place: int, policy: Policy) -> str:
+def before_and_after(result: AuditResult, place: int, policy: Policy, *, by: By = "score") -> str:
     """What the sort by score does to the worst-off group, what the lottery does instead, and what that keeps."""
     table, unit = result.table, result.fairness.unit
     if not table.applicable[place]:
         alone = "There is a single item" if table.each_item else "All items are of one group"
-        return f"{alone}: there is nobody to be fair between, and sorting by score is optimal."
+        return f"{alone}: there is nobody to be fair between, and sorting by {by} is optimal."
     held = "which holds delta" if table.holds[place].all() else "which breaks delta"
     group, after = max(policy.violations.items(), key=lambda entry: abs(entry[1]))
     rankings = counted(len(policy.probabilities), "ranking", "rankings")
@@ -172,8 +174,8 @@ def before_and_after(result: AuditResult, place: int, policy: Policy) -> str:
         left = f"no item more than {violation_text(abs(after), unit)} off"
         left = "every item gets the list's mean" if nobody else left
     return (
-        f"Sorted by score: {worst_direction(result, place)}, {held}. The policy draws from {rankings}: {left}, in "
-        f"expectation. It {kept_sentence(policy)}."
+        f"Sorted by {by}: {worst_direction(result, place)}, {held}. The policy draws from {rankings}: {left}, in "
+        f"expectation. It {kept_sentence(policy, by=by)}."
     )
 
 
@@ -182,30 +184,30 @@ def who_text(policy: Policy, group: str, *, each_item: bool) -> str:
     return item_name(policy.item_ids[policy.groups.index(group)]) if each_item else named(group)
 
 
-def kept_sentence(policy: Policy) -> str:
+def kept_sentence(policy: Policy, *, by: By = "score") -> str:
     """What a policy keeps of the utility that sorting by score has, which is the best that its scores allow."""
     best = float(np.sort(policy.scores)[::-1] @ policy.discount.vector(len(policy.scores)))
     if np.ptp(policy.scores) == 0:
-        return "costs nothing: all scores are equal"
+        return f"costs nothing: all {by}s are equal"
     if policy.scores.min() >= 0:
         share, of = policy.utility / best, "the best possible DCG, going by the scores"
     else:
         # Without a zero of the scores a ratio of utilities means nothing; one of differences does.
         share = 1 - (best - policy.utility) / gain_of_sorting(policy)
-        of = "what sorting by score gains over a random order"
+        of = f"what sorting by {by} gains over a random order"
     return f"keeps all of {of}" if share > 1 - 1e-9 else f"keeps {percent(share)} of {of}"
 
 
-def price_sentence(policy: Policy, unit: Unit = "absolute", *, each_item: bool = False) -> str:
+def price_sentence(policy: Policy, unit: Unit = "absolute", *, each_item: bool = False, by: By = "score") -> str:
     """The shadow price of delta in words."""
     price = policy.delta_price
     if price <= 1e-12:
-        return "Delta costs nothing here: the best ranking by score already holds it."
+        return f"Delta costs nothing here: the best ranking by {by} already holds it."
     step = 0.01
     if policy.scores.min() >= 0 and policy.utility > 0:
         bought = f"{percent(price * step / policy.utility, 2)} of the DCG that the scores promise"
     else:
-        bought = f"{percent(price * step / gain_of_sorting(policy), 2)} of what sorting by score gains over random"
+        bought = f"{percent(price * step / gain_of_sorting(policy), 2)} of what sorting by {by} gains over random"
     binding = [name for name, value in policy.shadow_prices.items() if abs(value) > 1e-12]
     more = "one percentage point" if unit == "share" else f"{step:g}"
     who = listed([who_text(policy, name, each_item=each_item) for name in binding[:3]])
@@ -240,7 +242,7 @@ def _lotteries(source: Loaded, compared: list[tuple[str, Policy]]) -> None:
     for place, (title, policy) in enumerate(compared):
         with wide(f"lottery-{place}", lottery_room(policy)):
             chart(
-                lottery(policy, source.data.group_names, each_item=source.data.each_item),
+                lottery(policy, source.data.group_names, each_item=source.data.each_item, by=source.ranked_by),
                 f"The lottery at {title}",
                 f"Each ranking of the lottery as a column of items, with its probability: {_spoken(policy)}.",
                 table=policy.to_frame,
@@ -248,7 +250,7 @@ def _lotteries(source: Loaded, compared: list[tuple[str, Policy]]) -> None:
                 note=lottery_cut(policy),
             )
         if place:
-            st.caption(f"At {title} it {kept_sentence(policy)}.")
+            st.caption(unbroken(f"At {title} it {kept_sentence(policy, by=source.ranked_by)}."))
 
 
 def lottery_cut(policy: Policy) -> str:
@@ -273,9 +275,9 @@ def _exposure(source: Loaded, result: AuditResult, place: int, compared: list[tu
     whose = "Exposure of each item" if alone else "Mean exposure of each group"
     cut = alone and len(now) > MOST_POSITIONS
     chart(
-        exposure_in_bounds(compared, now, source.data.group_names, each_item=alone),
+        exposure_in_bounds(compared, now, source.data.group_names, each_item=alone, by=source.ranked_by),
         "Exposure against its bounds",
-        f"{whose}, sorted by score and under the policy, against the interval that delta allows.",
+        f"{whose}, sorted by {source.ranked_by} and under the policy, against the interval that delta allows.",
         table=lambda: pd.DataFrame(policy_bounds_rows(compared, now, each_item=alone)),
         note=f"Drawn: the {MOST_POSITIONS} items with the highest scores of {len(now):,}." if cut else "",
     )

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, follow
-from dashboard.session.commands import command_lines, python_lines
+from dashboard.session.commands import command_lines, proof_of, python_lines
 from dashboard.session.findings.report_parts import ReportParts, with_parts
 from dashboard.session.projects.auditor_notes import AuditorNotes, notes_on
 from dashboard.session.projects.desk import Desk, own_desk
@@ -48,11 +48,13 @@ def page() -> None:
     parts = selection_section(source, result)
     command, python = command_lines(source, choices(), parts), python_lines(source, choices(), parts)
     after = _after(source, result)
+    proof = proof_of(command, after["relaxed"] > 0) if command and after else None
     given = Provenance(
         source=source.title,
         fingerprint=source.data.fingerprint,
         command=command,
         python=python,
+        proof=proof,
     )
     _downloads(result, lambda: with_parts(source, result, parts), given, _signer(given, own_desk(), notes), after)
     _told_parts(source, parts)
@@ -65,6 +67,9 @@ def page() -> None:
         st.code(command, language="bash", wrap_lines=True)
     st.caption("In Python")
     st.code(python, language="python", wrap_lines=True)
+    if proof:
+        st.caption("The repair, and its check")
+        st.code(proof, language="bash", wrap_lines=True)
     st.header("What it does not show", anchor=False)
     st.markdown("\n".join(f"- {markdown(line)}" for line in limits_of(result.summary)))
     st.caption(f"Fingerprint of the data: sha256 {source.data.fingerprint}")
@@ -112,7 +117,12 @@ def _after(source: Loaded, result: AuditResult) -> dict[str, Any]:
     if source.data.score is None or not solver_ready():
         return {}
     found = repaired(source.data, result.fairness)
-    return {"repaired": found.after, "relaxed": len(found.policies.relaxed), "quota": found.summary["quota"]}
+    return {
+        "repaired": found.after,
+        "relaxed": len(found.policies.relaxed),
+        "quota": found.summary["quota"],
+        "ranks": found.ranks,
+    }
 
 
 def _downloads(

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard.charts import run_charts as charts
 from dashboard.charts.drawing import Drawing
-from dashboard.escaping import markdown
+from dashboard.escaping import bold, markdown
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, follow
 from dashboard.session.chosen_model import Model, exact_curve, model_named, run_title
@@ -34,7 +34,7 @@ from spofr_core.reporting import counted, in_order, is_baseline, listed, matched
 BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
 BY = {
     "notion": ("By notion", "several notions"),
-    "groups": ("By groups", "several numbers of groups"),
+    "groups": ("By groups", "several numbers of groups made of one column"),
     "clicks": ("By training size", "several training sizes"),
 }
 """What runs may differ in besides the method: the tab, and what a sweep needs to have one."""
@@ -130,7 +130,7 @@ def _chosen_model(found: Picked) -> None:
         return
     row = points[points["run"] == model.run].iloc[0]
     with st.container(border=True):
-        st.markdown(f"**{markdown(model.title)}**")
+        st.markdown(f"{bold(model.title)}")
         st.markdown(markdown(_measured(model, row), 1000))
         with st.container(horizontal=True):
             st.page_link(page_named("audit"), label="Audit its scores", icon=":material/balance:")

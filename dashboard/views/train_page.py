@@ -18,7 +18,7 @@ from dashboard.session.choices import choices, choose, follow
 from dashboard.session.every_list.quota_address import quota_for
 from dashboard.session.sources import UPLOAD, Loaded, loaded_data
 from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, write_upload
-from dashboard.session.visible_runs import results_of, sweeps
+from dashboard.session.visible_runs import grouped_by, results_of, seen_features, sweeps
 from dashboard.session.visitor import visitor
 from dashboard.widgets.elements import explain_errors
 from dashboard.widgets.job_panel import job_panel
@@ -41,7 +41,7 @@ from spofr_core.experiments import (
     time_from_earlier_runs,
 )
 from spofr_core.fairness import Quota, Unit, format_delta, parse_deltas
-from spofr_core.learning import METHODS, SCORERS
+from spofr_core.learning import METHODS, SCORERS, with_scorer
 from spofr_core.reporting import baselines, counted, listed, method_title
 
 PENALTIES = "0, 10, 100, 1000, 10000"
@@ -393,7 +393,7 @@ def _start(source: Loaded, plan: Plan) -> None:
     write_upload(source, plan.store)
     board().start(
         plan.spec.to_dict(),
-        title=_title(source, list(plan.spec.methods), len(plan.runs)),
+        title=_title(source, plan),
         visitor=visitor(),
         store=plan.store,
         runs=[config.run for config in plan.runs],
@@ -402,6 +402,11 @@ def _start(source: Loaded, plan: Plan) -> None:
     st.rerun()
 
 
-def _title(source: Loaded, methods: list[str], count: int) -> str:
-    names = ", ".join(method_title(method) for method in methods)
-    return f"{source.title}: {names} ({counted(count, 'run', 'runs')})"
+def _title(source: Loaded, plan: Plan) -> str:
+    """A job among others: on which data, by which groups, from which features, with which methods and scorer."""
+    spec = plan.spec
+    by = list(dict.fromkeys(filter(None, (grouped_by(spec.dataset.to_dict(), groups) for groups in spec.groups))))
+    more = [*([f"by {listed(by)}"] if by else []), *seen_features(spec.dataset.to_dict())]
+    named = f"{source.title} ({', '.join(more)})" if more else source.title
+    methods = ", ".join(method_title(with_scorer(method, spec.training)) for method in spec.methods)
+    return f"{named}: {methods} ({counted(len(plan.runs), 'run', 'runs')})"

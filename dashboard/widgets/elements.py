@@ -19,7 +19,7 @@ from dashboard.escaping import markdown
 from spofr_core.data import write_csv
 from spofr_core.errors import SpofrError
 from spofr_core.files import why_nothing_is_kept
-from spofr_core.reporting import meaning, within_a_sentence
+from spofr_core.reporting import meaning, unbroken, within_a_sentence
 
 MOST_ROWS = 5000
 """Rows of a table behind a chart; the downloads have them all."""
@@ -50,7 +50,7 @@ def chart(
     that is being opened, and one that is to be seen `ahead` of what follows it, are drawn before anything else is sent.
     """
     if headed:
-        st.header(title, anchor=False, help=f"{word}: {meaning(word)}" if word else None)
+        st.header(unbroken(title), anchor=False, help=f"{word}: {meaning(word)}" if word else None)
     key = f"chart-{name or title}"
     clicks: dict[str, Any] = (
         {} if on_mark is None else {"on_select": lambda: _clicked(key, on_mark), "selection_mode": "points"}
@@ -61,7 +61,7 @@ def chart(
         # meanwhile takes the time of the processor away from the browser, if both are on the same machine.
         time.sleep(HEAD_START)
     if note:
-        st.caption(note)
+        st.caption(unbroken(note))
     label = f"The numbers: {markdown(within_a_sentence(title), 1000)}"
     numbers = st.expander(label, key=f"numbers-{name or title}", on_change="rerun")
     if numbers.open:

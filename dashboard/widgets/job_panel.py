@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dashboard.charts.run_charts import training_curves
-from dashboard.escaping import markdown
+from dashboard.escaping import bold, markdown
 from dashboard.jobs.job_board import Job
 from dashboard.navigation import page_named
 from dashboard.session.chosen_model import run_title
 from dashboard.session.stored_uploads import forget_uploads
+from dashboard.session.visible_runs import grouped_by
 from dashboard.session.visitor import visitor
 from dashboard.widgets.elements import chart
 from dashboard.widgets.job_tray import EVERY, ICONS, at_work, board, ended_meanwhile, job_button, state_sentence
@@ -51,13 +53,13 @@ def _jobs() -> None:
 
 
 def _job(job: Job, *, detailed: bool) -> None:
-    st.markdown(f"{ICONS[job.status]} **{markdown(job.title, 120)}**")
+    st.markdown(f"{ICONS[job.status]} {bold(job.title, 120)}")
     if job.active:
         st.progress(job.share)
     st.caption(markdown(state_sentence(job)))
     if job.reason:
         st.warning(markdown(job.reason, 1000), icon=":material/warning:")
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         job_button(job, "train")
         if job.before + job.done:
             st.page_link(page_named("tradeoffs"), label="See its models", icon=":material/show_chart:")
@@ -101,13 +103,25 @@ def _histories(job: Job) -> list[History]:
     store = RunStore(job.store, create=False)
     names = list(job.running) or _latest(job, store)
     found = []
-    for run in names[:CURVES]:
-        record = store.get(run)
-        rows = [row for row in store.metrics(run) if row.get("validation_dcg") is not None]
-        if record is not None and rows:
-            method = with_scorer(record.settings["method"], record.settings["settings"])
-            found.append((run_title(record.settings), *method_style(method), rows))
-    return found
+    for record in filter(None, map(store.get, names[:CURVES])):
+        rows = [row for row in store.metrics(record.run) if row.get("validation_dcg") is not None]
+        if rows:
+            found.append((record.settings, rows))
+    several = len({str(settings["groups"]) for settings, _ in found}) > 1
+    return [
+        (
+            ", ".join([run_title(settings), *([_grouping(settings)] if several else [])]),
+            *method_style(with_scorer(settings["method"], settings["settings"])),
+            rows,
+        )
+        for settings, rows in found
+    ]
+
+
+def _grouping(settings: Mapping[str, Any]) -> str:
+    """What sets a run apart from one with other groups, such as "by marital status" or "5 groups"."""
+    groups = settings["groups"]
+    return f"{groups} groups" if isinstance(groups, int) else f"by {grouped_by(settings['dataset'], groups)}"
 
 
 def _latest(job: Job, store: RunStore) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard.escaping import markdown
+from dashboard.escaping import bold, markdown
 from dashboard.navigation import page_named
 from dashboard.session.choices import choices, choose
 from dashboard.session.mapping import Mapping
@@ -101,7 +101,7 @@ def _entry(store: UploadStore, upload: Upload, *, on_screen: bool) -> None:
     state = "on the screen" if on_screen else "" if upload.mapping else "not read yet"
     kind = ["a log of impressions"] if upload.mapping is not None and upload.mapping.is_log else []
     about = [*kind, format_size(upload.size), f"kept until {_day(upload.expires)}", *([state] if state else [])]
-    st.markdown(f"**{markdown(upload.name, 80)}**: {', '.join(about)}")
+    st.markdown(f"{bold(upload.name, 80)}: {', '.join(about)}")
     with st.container(horizontal=True):
         key = upload.content
         if upload.mapping is not None and st.button(

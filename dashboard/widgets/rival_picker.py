@@ -139,7 +139,7 @@ def _quoted(name: str) -> str:
 
 
 KINDS = (
-    Kind(REPAIR, "the repair: the same scores, with delta held", lambda source: {REPAIR: ""}),
+    Kind(REPAIR, "the repair, with delta held", lambda source: {REPAIR: ""}),
     Kind("column", "another column of this file", _columns),
     Kind("file", "another file of yours", _files),
     Kind("model", "another model of the same runs", _models),

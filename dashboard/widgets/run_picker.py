@@ -1,4 +1,7 @@
-"""Which runs a page of many models looks at: those on the data of the session, unless the reader asks for others."""
+"""Which runs a page of many models looks at: those on the data of the session, unless the reader asks for others.
+
+A bundled sample without runs comes with an example, which says that it is one; the data of a visitor does not.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +56,8 @@ class Picked:
     key: str
     top: DeltaGenerator
     """Above the controls: what the page has to say first."""
+    is_example: bool = False
+    """Whether nobody asked for these runs: there are none on the data of the session."""
 
     @property
     def unit(self) -> Unit:
@@ -74,6 +79,8 @@ def picked(page: str, title: str) -> Picked | None:
     top = st.container()
     offered = {sweep.key: sweep for sweep in _this_data_first(sweeps())}
     current = _current(list(offered.values()))
+    example = None if current else _shown_unasked(list(offered.values()))
+    current = current or ([example.key] if example is not None else [])
     chosen = [offered[key] for key in current]
     runs = results_of(chosen)
     if runs.empty:
@@ -82,7 +89,7 @@ def picked(page: str, title: str) -> Picked | None:
             _nothing_yet(list(offered.values()), named=bool(current))
     follow(f"{page}-sweeps", current, of=tuple(offered))
     st.multiselect(
-        "Sweeps" if current else "Or look at runs on other data",
+        "Sweeps" if current and example is None else "Or look at runs on other data",
         list(offered),
         format_func=lambda key: sweep_title(offered[key]),
         key=f"{page}-sweeps",
@@ -92,7 +99,7 @@ def picked(page: str, title: str) -> Picked | None:
     if runs.empty:
         return None
     where = _setting(page, runs)
-    found = Picked(chosen, runs, part_of(runs, where), where, f"{state_of(chosen)};{where}", top)
+    found = Picked(chosen, runs, part_of(runs, where), where, f"{state_of(chosen)};{where}", top, example is not None)
     with top:
         _whose(found)
     return found
@@ -149,12 +156,17 @@ def _whose(found: Picked) -> None:
     st.caption(f"Runs on {label} · {groups} · {models} · {seeds}")
     if found.about == chosen_about():
         return
-    st.warning(
-        f"These runs are on {label} ({groups}). The other pages look at {markdown(chosen_label(), 160)}.",
-        icon=":material/swap_horiz:",
-    )
+    mine = markdown(chosen_label(), 160)
+    if found.is_example:
+        st.info(f"No runs on this data yet: {mine}. As an example: runs on {label}.", icon=":material/info:")
+    else:
+        st.warning(
+            f"These runs are on {label} ({groups}). The other pages look at {mine}.", icon=":material/swap_horiz:"
+        )
     data, grouping = found.about
     with st.container(horizontal=True):
+        if found.is_example:
+            _train_button()
         if choices().sweep:
             st.button(
                 "Runs on the data of the other pages",
@@ -179,13 +191,23 @@ def _nothing_yet(offered: list[Sweep], *, named: bool) -> None:
         return
     st.info(f"No runs on this data yet: {markdown(chosen_label(), 160)}.", icon=":material/info:")
     with st.container(horizontal=True):
-        if st.button("Train on this data", type="primary", icon=":material/model_training:", key="train-on-this"):
-            st.switch_page(page_named("train"))
+        _train_button()
         example = _example(offered)
         if example is not None:
-            source = markdown(results_of([example])["source"].iloc[0], 60)
+            data = str(results_of([example])["data"].iloc[0])
+            title = markdown(SAMPLES[data].title if data in SAMPLES else data, 60)
             show = partial(choose, sweep=example.key)
-            st.button(f"See an example: {source}", icon=":material/visibility:", key="runs-example", on_click=show)
+            st.button(f"See an example: {title}", icon=":material/visibility:", key="runs-example", on_click=show)
+
+
+def _train_button() -> None:
+    if st.button("Train on this data", type="primary", icon=":material/model_training:", key="train-on-this"):
+        st.switch_page(page_named("train"))
+
+
+def _shown_unasked(offered: list[Sweep]) -> Sweep | None:
+    """What a bundled sample without runs shows; None for the data of a visitor, and while a job trains on this."""
+    return _example(offered) if chosen_about()[0] in SAMPLES and not _at_work() else None
 
 
 def _example(offered: list[Sweep]) -> Sweep | None:

@@ -15,7 +15,7 @@ from dashboard.widgets.every_list.quota_control import quota_control, settle_quo
 from dashboard.widgets.slicing.slice_chooser import chosen_slice, slice_chooser
 from spofr_core.evaluation import carried_delta
 from spofr_core.fairness import NOTIONS, Unit
-from spofr_core.reporting import meaning, violation_text
+from spofr_core.reporting import meaning, unbroken, violation_text
 
 UNITS: dict[Unit, str] = {"share": "a share of the list's mean exposure", "absolute": "absolute, as in the paper"}
 """Every unit of delta, in words."""
@@ -54,7 +54,7 @@ def sidebar(loaded: Loaded) -> None:
         low, high = (violation_text(end, asked.unit) for end in delta_range(loaded))
         st.caption(
             f"{markdown(told.definition)}\n\n$${told.latex}$$\n\n"
-            f"For this data, {low} asks for everything and from {high} on nothing is forbidden."
+            + unbroken(f"For this data, {low} asks for everything and from {high} on nothing is forbidden.")
         )
         if not loaded.data.each_item:
             quota_control(loaded)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard.escaping import markdown
 from dashboard.session.solver_warmup import solver
-from spofr_core.reporting import TERMS, WorkedList
+from spofr_core.reporting import TERMS, WorkedList, unbroken
 
 
 def words_used() -> None:
@@ -18,7 +18,7 @@ def words_used() -> None:
 @st.dialog("Words used here", width="large")
 def _glossary() -> None:
     worked = WorkedList()
-    st.markdown("Each word is worked out on this list. It is asked for a delta of 10 % of its mean exposure.")
+    st.markdown(unbroken("Each word is worked out on this list. It is asked for a delta of 10 % of its mean exposure."))
     st.table(worked.frame().style.format({"score": "{:g}", "exposure": "{:.3f}"}).hide(axis="index"))
     with st.spinner("Working the example out"):
         solver().join()

@@ -22,6 +22,8 @@ _NEWTON_STEPS = 100
 _RIDGE = 1e-6
 _ORDER = 1e-6
 """How much of the score stays in an isotonic estimate, so that its steps do not make equals of unequals."""
+_SMALLEST, _LARGEST = 1e-300, 1e300
+"""What the largest score may be in size: beyond, a slope or the difference of two scores would overflow."""
 
 
 class Calibration(ABC):
@@ -39,6 +41,11 @@ class Calibration(ABC):
         DataError
             When nothing is relevant, or all is equally so.
         """
+
+    @property
+    @abstractmethod
+    def flat(self) -> bool:
+        """Whether nothing was found in the scores: the same relevance is expected of all items."""
 
     @abstractmethod
     def estimates(self, scores: npt.ArrayLike) -> FloatArray:
@@ -71,7 +78,7 @@ class LogisticCalibration(Calibration):
     @classmethod
     def fit(cls, scores: npt.ArrayLike, relevance: npt.ArrayLike) -> Self:
         """Least cross-entropy between the labels, as shares of the largest, and the estimates, by Newton's method."""
-        score, label, top = _checked(scores, relevance)
+        score, label, top, unit = _checked(scores, relevance)
         center, spread = float(score.mean()), float(score.std())
         x = (score - center) / spread if spread > 0 else np.zeros(len(score))
         target = label / top
@@ -89,11 +96,17 @@ class LogisticCalibration(Calibration):
                 break
         if slope <= 0 or spread <= 0:
             return cls(0.0, float(np.log(target.mean() / (1 - target.mean()))), top)
-        return cls(slope / spread, intercept - slope * center / spread, top)
+        return cls(slope / spread / unit, intercept - slope * center / spread, top)
+
+    @property
+    def flat(self) -> bool:
+        """Whether the slope is 0."""
+        return self.slope == 0
 
     def estimates(self, scores: npt.ArrayLike) -> FloatArray:
         """Expected relevance of items with these scores."""
-        return self.top * _logistic(self.slope * np.asarray(scores, dtype=np.float64) + self.intercept)
+        with np.errstate(over="ignore"):  # of infinity the function is 0 or 1, as it should be
+            return self.top * _logistic(self.slope * np.asarray(scores, dtype=np.float64) + self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -120,15 +133,24 @@ class IsotonicCalibration(Calibration):
         """Pool what is out of order."""
         from sklearn.isotonic import IsotonicRegression  # here: it takes a second to import
 
-        score, label, _ = _checked(scores, relevance)
-        model = IsotonicRegression(out_of_bounds="clip").fit(score, label)
-        return cls(np.asarray(model.X_thresholds_, dtype=np.float64), np.asarray(model.y_thresholds_, dtype=np.float64))
+        score, label, _, unit = _checked(scores, relevance)
+        distinct, place = np.unique(score, return_inverse=True)
+        # by places: scikit-learn takes scores less than 1e-15 apart for equal, whatever their unit
+        model = IsotonicRegression(out_of_bounds="clip").fit(place, label)
+        knots = unit * distinct[np.asarray(model.X_thresholds_, dtype=np.int64)]
+        return cls(knots, np.asarray(model.y_thresholds_, dtype=np.float64))
+
+    @property
+    def flat(self) -> bool:
+        """Whether all values are the same."""
+        return float(np.ptp(self.values)) == 0
 
     def estimates(self, scores: npt.ArrayLike) -> FloatArray:
         """Expected relevance of items with these scores."""
         score = np.asarray(scores, dtype=np.float64)
         middle, width = float(self.knots.mean()), float(np.ptp(self.knots)) or 1.0
-        ordered = np.arctan((score - middle) / width)
+        with np.errstate(over="ignore"):  # the arc tangent of infinity is what is wanted
+            ordered = np.arctan((score - middle) / width)
         return np.interp(score, self.knots, self.values) + _ORDER * (float(np.ptp(self.values)) or 1.0) * ordered
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,25 +176,59 @@ def calibration_from_dict(content: Mapping[str, Any]) -> Calibration:
         numbers = {name: np.asarray(value, dtype=np.float64) for name, value in content.items() if name != "kind"}
         if all(np.isfinite(value).all() for value in numbers.values()):
             if content["kind"] == LogisticCalibration.name:
-                return LogisticCalibration(**{name: float(value) for name, value in numbers.items()})
-            if content["kind"] == IsotonicCalibration.name and len(numbers["knots"]) == len(numbers["values"]) > 0:
+                fitted = LogisticCalibration(**{name: float(value) for name, value in numbers.items()})
+                if fitted.slope >= 0 and fitted.top > 0:
+                    return fitted
+            if content["kind"] == IsotonicCalibration.name and _rises(numbers["knots"], numbers["values"]):
                 return IsotonicCalibration(**numbers)
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         pass
     raise DataError(f"The calibration of the model is damaged: {str(content)[:80]!r}. Save the model again.")
 
 
-def _checked(scores: npt.ArrayLike, relevance: npt.ArrayLike) -> tuple[FloatArray, FloatArray, float]:
+def _rises(knots: FloatArray, values: FloatArray) -> bool:
+    """Whether values over knots are a map that turns no order round."""
+    return bool(
+        knots.ndim == values.ndim == 1
+        and len(knots) == len(values) > 0
+        and (np.diff(knots) >= 0).all()
+        and (np.diff(values) >= 0).all()
+    )
+
+
+def check_calibratable(scores: npt.ArrayLike, relevance: npt.ArrayLike) -> None:
+    """Refuse what no map can be fitted to.
+
+    Raises
+    ------
+    DataError
+        When nothing is relevant, or all is equally so, or a number cannot be used.
+    """
+    _checked(scores, relevance)
+
+
+def _checked(scores: npt.ArrayLike, relevance: npt.ArrayLike) -> tuple[FloatArray, FloatArray, float, float]:
+    """Scores over a power of two near the largest of them, labels, the largest label, and that power."""
     score, label = np.asarray(scores, dtype=np.float64), np.asarray(relevance, dtype=np.float64)
     if score.shape != label.shape or score.ndim != 1:
         raise DataError(f"A calibration needs a label for each score, got {score.size} scores and {label.size} labels.")
     if not (np.isfinite(score).all() and np.isfinite(label).all()) or (label < 0).any():
         raise DataError("A calibration needs finite scores and labels from 0 up.")
-    top = float(label.max(initial=0.0))
+    if not len(label):
+        raise DataError("There is no item to calibrate by: give some with a score and a label.")
+    top = float(label.max())
     if not 0 < label.mean() < top:
         kind = "relevant" if top == 0 else "of another relevance than the others"
         raise DataError(f"None of the {len(label)} items is {kind}: there is nothing to calibrate by.")
-    return score, label, top
+    largest = float(np.abs(score).max())
+    if largest != 0 and not _SMALLEST <= largest <= _LARGEST:
+        raise DataError(
+            f"The largest score to calibrate by is {largest:.3g} in size, and must be 0 or lie from {_SMALLEST:g} to "
+            f"{_LARGEST:g}: multiply all scores by a constant, which changes no order.",
+            column="score",
+        )
+    unit = float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest else 1.0
+    return score / unit, label, top, unit  # in this unit squares of tiny and huge scores neither vanish nor overflow
 
 
 def _logistic(x: FloatArray) -> FloatArray:

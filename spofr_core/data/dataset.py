@@ -15,9 +15,9 @@ import numpy.typing as npt
 from spofr_core.config import checked_seed
 from spofr_core.data.ids import plain
 from spofr_core.data.query_attributes import as_attributes, as_times, at_queries, query_mask
-from spofr_core.data.rows import rows_of
+from spofr_core.data.rows import all_finite, rows_of
 from spofr_core.data.shared_features import FeaturesField, SharedFeatures
-from spofr_core.errors import DataError
+from spofr_core.errors import DataError, first_line, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class RankingDataset:
     relevance : array of shape (N,), optional
         Non-negative labels. In a click dataset: the inverse-propensity labels.
     score : array of shape (N,), optional
-        What the items are ranked by, higher is better. Ranks are kept here with their sign changed.
+        What the items are ranked by, higher is better. Ranks are kept here with their sign changed; `ranks` says so.
     features : array of shape (N, F), optional
         Inputs of a learned scorer. Features that many lists share may be given as `SharedFeatures`; they are copied
         to one row per item only when this attribute is read (see `shared_features`).
@@ -70,6 +70,8 @@ class RankingDataset:
         What is known of the queries, such as country or device, to slice by: kept as text, "(missing)" where unknown.
     times : array of shape (Q,), optional
         When each query was asked, in UTC; NaT where unknown.
+    ranks : bool
+        Whether `score` is made of ranks, and so says an order and no distances.
     """
 
     query_ids: npt.NDArray[Any]
@@ -89,6 +91,7 @@ class RankingDataset:
     group_spec: GroupSpec | None = None
     attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     times: npt.NDArray[np.datetime64] | None = None
+    ranks: bool = False
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -148,17 +151,15 @@ class RankingDataset:
 
     def _check_finite(self, name: str) -> None:
         array = getattr(self, name)
-        # A sum is finite only if all terms are (or huge ones overflow): one pass without a temporary.
-        if array is None or np.isfinite(np.sum(array)):
+        if array is None or all_finite(array):
             return
         bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            row = int(bad[0, 0])
-            raise DataError(
-                f"'{name}' holds {array[tuple(bad[0])]} at {self._place(row)}: only finite numbers can be used.",
-                column=name,
-                row=row + 1,
-            )
+        row = int(bad[0, 0])
+        raise DataError(
+            f"'{name}' holds {array[tuple(bad[0])]} at {self._place(row)}: only finite numbers can be used.",
+            column=name,
+            row=row + 1,
+        )
 
     def _check_sign(self, name: str, *, minimum: float, allowed: str) -> None:
         array = getattr(self, name)
@@ -337,8 +338,9 @@ class RankingDataset:
         parts = [np.sort(order[a:b]) for a, b in ((0, first), (first, second), (second, len(self)))]
         if any(need and not len(part) for need, part in zip(wanted, parts, strict=True)):
             raise DataError(
-                f"{len(self)} queries are too few for shares train={train}, validation={validation}: "
-                "a part would be empty. Give other shares, or more queries."
+                f"{len(self)} {'query is' if len(self) == 1 else 'queries are'} too few for shares train={train}, "
+                f"validation={validation}: "
+                "a part would be empty. Give more queries, or, in Python, other shares."
             )
         from spofr_core.data.splits import Splits
 
@@ -351,8 +353,24 @@ class RankingDataset:
         return RankingDataset(**({f.name: self._stored(f.name) for f in fields(self)} | changes))
 
     def with_scores(self, scores: npt.ArrayLike) -> RankingDataset:
-        """The same data, ranked by these scores: shape (N,), higher is better."""
-        return self.replace(score=np.asarray(scores, dtype=np.float64))
+        """The same data, ranked by these scores: shape (N,), higher is better.
+
+        Raises
+        ------
+        DataError
+            When they are no numbers, not one an item, or not finite.
+        """
+        try:
+            values = np.asarray(scores)
+        except RuntimeError as error:  # of a tensor that still carries its gradient
+            raise DataError(f"The scores are no array ({first_line(error)}).", column="score") from error
+        if values.dtype.kind not in "buif":
+            few = shortened(repr(values.ravel()[:2].tolist()))
+            raise DataError(
+                f"The scores are {few} and so on, of the type {values.dtype}: a number for each item is needed.",
+                column="score",
+            )
+        return self.replace(score=values.astype(np.float64), ranks=False)
 
     def with_groups(
         self,

@@ -10,6 +10,14 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 
 
+def all_finite(values: npt.NDArray[Any]) -> bool:
+    """Whether every number is finite. A sum is finite only if all terms are, and takes one pass without a temporary;
+    huge terms may overflow it, hence the second look."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    return bool(np.isfinite(total) or np.isfinite(values).all())
+
+
 def offsets_of(codes: npt.NDArray[np.integer[Any]], n_queries: int) -> tuple[IntArray, IntArray | None]:
     """Offsets of the queries, and the stable row order that makes their rows contiguous.
 

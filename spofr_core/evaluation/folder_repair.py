@@ -22,7 +22,7 @@ from spofr_core.evaluation.audit import AuditResult
 from spofr_core.evaluation.folder_audit import Map, PartResult, cut, in_order, left_out
 from spofr_core.evaluation.measurement import measurement_of
 from spofr_core.evaluation.query_table import FloatArray, QueryTable
-from spofr_core.evaluation.repair import FACE_VALUE, repair, repair_summary
+from spofr_core.evaluation.repair import repair, repair_summary
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
@@ -55,6 +55,8 @@ class RepairedPart(PartResult):
         A line of JSON per query, where they were asked for.
     relaxed : (Q,) float
         Smallest feasible delta of the queries that got it in place of the one asked for; NaN elsewhere.
+    maximised, ranks
+        As in `Repair`.
     """
 
     after: QueryTable
@@ -66,6 +68,8 @@ class RepairedPart(PartResult):
     rankings: int
     relaxed: FloatArray
     solver: str
+    maximised: str
+    ranks: bool
     notes: tuple[str, ...]
 
 
@@ -155,7 +159,8 @@ def _summary(before: AuditResult, repaired: Sequence[RepairedPart], order: NDArr
         relaxed=raised,
         notes=[*notes, *relaxed_notes(len(raised), len(order))],
         seed=before.measurement.seed,
-        maximised=FACE_VALUE,
+        maximised=repaired[0].maximised,
+        ranks=repaired[0].ranks,
         without_quota=None if before.fairness.every_ranking is None else without[order],
     )
 
@@ -196,6 +201,8 @@ def repair_part(
         rankings=int(policies.solution.counts.sum()),
         relaxed=relaxed,
         solver=policies.solution.solver,
+        maximised=found.maximised,
+        ranks=found.ranks,
         notes=policies.solution.notes,
     )
 

@@ -25,6 +25,11 @@ from spofr_core.policy import OnInfeasible, Policies, Solver, fair_policies, kee
 from spofr_core.reporting.wording.phrases import within_a_sentence
 
 FACE_VALUE = "Maximised is the DCG of the scores that the policies were given, taken at face value as relevance."
+# Utility moves by a constant if every score of a list does: minus the rank orders policies as n minus the rank does.
+RANKS_AT_FACE_VALUE = (
+    "There are ranks and no scores. Maximised is the DCG of the places that items have now, counted from the end of "
+    "the list: every place is taken to be worth as much as the next."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +59,15 @@ class Repair:
     calibrated: CalibratedScores | None = None
 
     @property
+    def ranks(self) -> bool:
+        """Whether it starts from ranks, which say an order and no distances."""
+        return self.data.ranks if self.calibrated is None else self.calibrated.of == "ranks"
+
+    @property
     def maximised(self) -> str:
         """Which utility the policies maximise, for people."""
         if self.calibrated is None:
-            return FACE_VALUE
+            return RANKS_AT_FACE_VALUE if self.ranks else FACE_VALUE
         return f"Maximised is the DCG of {self.calibrated.sentence}."
 
     @cached_property
@@ -106,6 +116,8 @@ class Repair:
             notes=self.policies.notes,
             seed=self.seed,
             maximised=self.maximised,
+            calibrated=self.calibrated is not None,
+            ranks=self.ranks,
             without_quota=self.utility_without_quota,
         )
 
@@ -116,7 +128,8 @@ class Repair:
             _state(result, utility)
             for result, utility in zip((self.before, self.after), self.score_utility, strict=True)
         )
-        return repair_table({"unit": self.fairness.unit, "before": before, "after": after})
+        calibrated = self.calibrated is not None
+        return repair_table({"unit": self.fairness.unit, "calibrated": calibrated, "before": before, "after": after})
 
     def _measure(self, policies: Policies | None) -> Measurement:
         how: dict[str, Any] = {"discount": self.discount, "cutoff": self.cutoff, "seed": self.seed, "small": self.small}
@@ -149,8 +162,9 @@ def repair(
         What to rank by in place of the scores of the data, such as `model.estimates(data)`.
     calibrate : bool, "logistic", "isotonic" or RankingDataset
         Rank by estimates of relevance made from the scores: True takes the kind that fits better, each query calibrated
-        by the labels of other queries; other data with scores and labels, such as a validation part, is fitted on as a
-        whole. The programme weighs relevance against exposure, so it matters what a difference of scores is worth.
+        by the labels of other queries; other data with scores of the same model and labels, such as a validation part,
+        is fitted on as a whole. The programme weighs relevance against exposure, so it matters what a difference of
+        scores is worth.
     solver : {"exact", "glop"} or Solver
     discount, cutoff
         As for `audit`.
@@ -193,6 +207,8 @@ def repair_summary(
     notes: Sequence[str],
     seed: int,
     maximised: str,
+    calibrated: bool = False,
+    ranks: bool = False,
     without_quota: FloatArray | None = None,
 ) -> dict[str, Any]:
     """The plain dict of `Repair.summary`, from what is known of the queries without their policies."""
@@ -206,6 +222,8 @@ def repair_summary(
         "rankings": rankings,
         "solver": solver,
         "maximised": maximised,
+        "calibrated": calibrated,
+        "ranks": ranks,
         "before": _state(before, score_utility[0]),
         "after": _state(after, score_utility[1]),
         "score_utility_change": _mean_change(score_utility[1] - score_utility[0], seed),
@@ -226,13 +244,14 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
     """
     before, after = summary["before"], summary["after"]
     violations = "share" if summary["unit"] == "share" else ""
+    worth = "calibrated scores" if summary.get("calibrated") else "scores"
     rows: list[tuple[str, str, Any, Any, str]] = [
         (name, label, before[name], after[name], unit)
         for name, label, unit in (
             ("share", "queries that hold delta", "share"),
             ("violation_mean", "mean violation, either way", violations),
             ("violation_max", "largest violation, either way", violations),
-            ("score_utility", "mean utility of the scores", ""),
+            ("score_utility", f"mean utility of the {worth}", ""),
         )
     ]
     rows += [
@@ -245,8 +264,8 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
         )
         for name, entry in before["measures"].items()
     ]
-    # Ranks are scores below 0: their utility orders rankings, and its size tells a reader nothing.
-    known = [row for row in rows if row[2] is not None and not (row[0] == "score_utility" and row[2] < 0)]
+    # Of ranks, and of scores without a zero, utility orders rankings, and its size tells a reader nothing.
+    known = [row for row in rows if row[2] is not None and not (row[0] == "score_utility" and min(row[2:4]) < 0)]
     return pd.DataFrame(known, columns=["name", "label", "before", "after", "unit"])
 
 

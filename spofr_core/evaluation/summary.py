@@ -325,6 +325,8 @@ def _exposure_ratio(names: tuple[str, ...], means: _GroupMeans, small: BoolArray
     if len(large) < 2:
         return None
     low, high = (int(large[place(means.relative[large])]) for place in (np.argmin, np.argmax))
+    if low == high:  # all get the same: two groups are compared all the same, not one with itself
+        high = int(large[-1])
     pairs = len(large) * (len(large) - 1) // 2
     return {
         "value": float(means.relative[low] / means.relative[high]) if means.relative[high] > 0 else None,

@@ -75,7 +75,8 @@ def training_sizes(results: pd.DataFrame) -> pd.DataFrame:
 def run_times(results: pd.DataFrame) -> pd.DataFrame:
     """Time of training per method and training size.
 
-    seconds_per_epoch = seconds / epochs of a run; epochs = until early stopping. Means over runs, with their range.
+    seconds_per_epoch = seconds / epochs of a run; epochs = passes over the training lists until it stopped, the last
+    one counted as far as it went. Means over runs, with their range.
 
     Returns
     -------
@@ -84,8 +85,7 @@ def run_times(results: pd.DataFrame) -> pd.DataFrame:
     """
     runs = done(results)
     runs = runs[runs["epochs"] > 0].assign(
-        seconds_per_epoch=lambda f: f["seconds"] / f["epochs"].astype("float64"),
-        epochs=lambda f: f["epochs"].astype("float64"),
+        seconds_per_epoch=lambda f: f["seconds"] / f["epochs"],
     )
     return over_seeds(runs, ["dataset", "groups", "clicks", "method"], ["seconds_per_epoch", "epochs", "seconds"])
 

@@ -64,6 +64,7 @@ def audit_html(
     relaxed: int = 0,
     comparison: Mapping[str, Any] | None = None,
     quota: Mapping[str, Any] | None = None,
+    ranks: bool = False,
 ) -> str:
     """A self-contained HTML report of an audit.
 
@@ -83,13 +84,15 @@ def audit_html(
         `Comparison.summary`, for the section that compares this ranking with others.
     quota : mapping, optional
         `Repair.summary["quota"]`, for what the quota costs.
+    ranks : bool
+        Whether the repair started from ranks: `Repair.ranks`.
 
     Returns
     -------
     str
         The page: the sections in `SECTIONS`, in their order.
     """
-    report = Report(result, provenance or Provenance(), repaired, relaxed, comparison, quota)
+    report = Report(result, provenance or Provenance(), repaired, relaxed, comparison, quota, ranks)
     placed = [(section, section.content(report)) for section in SECTIONS.values()]
     sections = [(section, content) for section, content in placed if content is not None]
     return page_from(
@@ -155,7 +158,9 @@ def _sizes(summary: Mapping[str, Any]) -> tuple[str, str]:
 def _repair(report: Report) -> str:
     if report.repaired is None:
         return "Not computed here; “spofr repair” says what it would change."
-    return repair_sentence(report.summary, report.repaired.summary, report.relaxed, quota=report.quota)
+    return repair_sentence(
+        report.summary, report.repaired.summary, report.relaxed, quota=report.quota, ranks=report.ranks
+    )
 
 
 def _plain(report: Report) -> Content:

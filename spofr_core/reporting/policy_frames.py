@@ -67,7 +67,7 @@ def policy_bounds_rows(
             **({"item": ids[name]} if each_item else {"group": name}),
             "lower bound": bounds[name][0],
             "upper bound": bounds[name][1],
-            "sorted by score": sorted_now[name],
+            "plain sort": sorted_now[name],
             "policy": exposure[name],
             "signed violation": violations[name],
             "shadow price": prices[name],
@@ -114,7 +114,7 @@ def served_frame(policy: Policy, fairness: Fairness, delta: float) -> pd.DataFra
     )
 
 
-PREFIX_COLUMNS = ("group", "first", "at least", "at most", "sorted by score")
+PREFIX_COLUMNS = ("group", "first", "at least", "at most", "plain sort")
 """Columns of `prefix_frame` before those of the rankings."""
 
 
@@ -129,7 +129,7 @@ def prefix_frame(policy: Policy, quota: Quota) -> pd.DataFrame | None:
     if limits is None:
         return None
     order = np.argsort(-policy.probabilities, kind="stable")
-    shown = {"sorted by score": by_score(policy)}
+    shown = {"plain sort": by_score(policy)}
     shown |= {f"ranking {place}": policy.rankings[k] for place, k in enumerate(order, start=1)}
     n = len(groups)
     counts = {

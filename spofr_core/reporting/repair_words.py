@@ -9,9 +9,15 @@ from spofr_core.reporting.wording.phrases import counted, delta_text, number, pe
 
 
 def repair_sentence(
-    before: Mapping[str, Any], after: Mapping[str, Any], relaxed: int, *, quota: Mapping[str, Any] | None = None
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    relaxed: int,
+    *,
+    quota: Mapping[str, Any] | None = None,
+    calibrated: bool = False,
+    ranks: bool = False,
 ) -> str:
-    """What an exact fair re-ranking of the same scores changes.
+    """What an exact fair re-ranking of the same scores, or of the same ranks, changes.
 
     Parameters
     ----------
@@ -21,11 +27,16 @@ def repair_sentence(
         Queries that cannot hold delta.
     quota : mapping, optional
         `Repair.summary["quota"]`, to say what the quota costs.
+    calibrated : bool
+        Whether it ranks by relevance estimated from the scores, in place of the scores.
+    ranks : bool
+        Whether there are ranks and no scores: `Repair.ranks`.
     """
     broken = before["quota"] is not None and before["quota"]["queries"]["broken"]
-    if quota is not None:
-        return f"{_delta_repaired(before, after, relaxed, bool(broken))} {_quota_repaired(after, quota)}"
-    return _delta_repaired(before, after, relaxed, bool(broken))
+    source = "ranks" if ranks else "scores"
+    by = f"by relevance estimated from the {source}" if calibrated else f"from the same {source}"
+    told = _delta_repaired(before, after, relaxed, bool(broken), by)
+    return told if quota is None else f"{told} {_quota_repaired(after, quota)}"
 
 
 def _quota_repaired(after: Mapping[str, Any], quota: Mapping[str, Any]) -> str:
@@ -49,7 +60,9 @@ def _price(share: float) -> str:
     return percent(share, 2) if share >= 1e-4 else "less than 0.01 %"
 
 
-def _delta_repaired(before: Mapping[str, Any], after: Mapping[str, Any], relaxed: int, quota_broken: bool) -> str:
+def _delta_repaired(
+    before: Mapping[str, Any], after: Mapping[str, Any], relaxed: int, quota_broken: bool, by: str
+) -> str:
     queries, delta = after["queries"], delta_text(before["delta"], before["unit"])
     if not queries["judged"]:
         why = "this delta forbids nothing here" if queries["applicable"] else "there is nothing to judge"
@@ -62,7 +75,7 @@ def _delta_repaired(before: Mapping[str, Any], after: Mapping[str, Any], relaxed
             else (f"Nothing has to change: {every} {delta} as it is.")
         )
     held = f"{queries['fair']:,} of {counted(queries['judged'], 'query holds', 'queries hold')} {delta}"
-    sentence = f"Re-ranked exactly from the same scores, {held}"
+    sentence = f"Re-ranked exactly {by}, {held}"
     utility, repaired = before["utility"], after["utility"]
     if utility and utility["dcg"]:
         change = 100 * (repaired["dcg"] / utility["dcg"] - 1)

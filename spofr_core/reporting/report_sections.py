@@ -59,7 +59,7 @@ class Report:
     """What sections speak of: the result of an audit, where it came from, and the audit of its repair if there is one.
 
     `relaxed` counts the queries that no repair brings within delta; `comparison` is `Comparison.summary`, if this
-    ranking was compared with others; `quota` is that of `Repair.summary`.
+    ranking was compared with others; `quota` and `ranks` are those of `Repair.summary`.
     """
 
     result: Audited
@@ -68,6 +68,7 @@ class Report:
     relaxed: int = 0
     comparison: Mapping[str, Any] | None = None
     quota: Mapping[str, Any] | None = None
+    ranks: bool = False
 
     @property
     def summary(self) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from spofr_core.cli import app
-from spofr_core.cli.proof_lines import proof_lines
+from spofr_core.cli.proof_commands import proof_lines
 from tests.dashboard.test_uploads import GOOD
 
 
@@ -19,7 +19,7 @@ from tests.dashboard.test_uploads import GOOD
     ("said", "kept"),
     [
         ("f.csv --group sex --html r.html --delta 10%", "f.csv --group sex --delta 10%"),
-        ("--sample hiring --json - --seed 3 --quota-slack 1", "--sample hiring --quota-slack 1"),
+        ("--sample hiring --json - --seed 3 --quota-slack 1", "--sample hiring --seed 3 --quota-slack 1"),
         ("f.csv --fail-on-violation --group 'a b' --notes 'so --group it is'", "f.csv --group 'a b'"),
         ("f.csv --delta=5% --slice country --top-k 10 --each-item", "f.csv --delta=5% --each-item"),
     ],

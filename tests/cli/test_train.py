@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -113,3 +115,20 @@ def test_bad_settings(tmp_path):
     with pytest.raises(DataError, match="nowhere"):
         run("audit", "--model", str(tmp_path / "nowhere"))
     assert not (tmp_path / "x").exists()
+
+
+def test_columns_that_are_not_learned_from_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"query": np.repeat(np.arange(30), 6), "item": np.arange(180), "group": ["a", "b"] * 90})
+    frame = frame.assign(relevance=rng.integers(0, 2, 180), x=rng.normal(size=180), huge=1e300 * rng.normal(size=180))
+    frame["gap"], frame["same"] = frame.x.where(frame.item % 9 > 0), 3
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    settings = ["--set", "scorer=trees", "--set", "max_steps=3", "--set", "leaf_items=200"]
+    told = run("train", str(tmp_path / "f.csv"), *settings, "--out", str(tmp_path / "r"))
+    assert told.exit_code == 0
+    assert "note: Not among the features: 'gap' (20 missing values), 'same' (always 3)." in told.output
+    assert told.output.count("its rankings are coin tosses") == 1
+    assert "overflow" not in told.output
+    frame[["query", "item", "group", "relevance", "same"]].to_csv(tmp_path / "g.csv", index=False)
+    with pytest.raises(DataError, match=r"no features to learn from\. Not among the features: 'same' \(always 3\)"):
+        run("train", str(tmp_path / "g.csv"), *settings, "--out", str(tmp_path / "r"))

@@ -12,8 +12,13 @@ from spofr_core.data import load_hiring, read_dataset
 from spofr_core.evaluation import audit, calibration_gain, prices_at_face_value, reliability
 from spofr_core.fairness import Fairness
 from spofr_core.reporting import delta_text, direction_text, number, percent, verdict, verdict_details
-from tests.dashboard.apps import charts, plain, rerun, shown, titles
+from tests.dashboard.apps import charts, plain, rerun, saved, shown, titles
+from tests.dashboard.test_uploads import press, uploaded
 from tests.evaluation.lists import dataset
+
+RANKED = "qid,doc,sex,rank,rel\n" + "".join(
+    f"q{q},d{q}{k},{'m' if k < 4 else 'f'},{k + 1},{int(k in (q % 3, 5))}\n" for q in range(12) for k in range(8)
+)
 
 
 def summary_of(**asked):
@@ -59,9 +64,37 @@ def test_without_relevance_the_price_is_shown_for_other_meanings_of_the_scores()
     prices = prices_at_face_value(load_hiring()[:40].replace(relevance=None), Fairness(delta=0.1, unit="share"))
     said = plain(app.markdown[0].value)
     assert said.startswith("The repair takes the scores at face value")
+    assert "twice" not in said  # scores below 0 have no double
     assert said.endswith(f"instead of {percent(prices['price'][0])}.")
+    assert [head.value for head in app.header] == ["The price, if the scores meant something else"]
     (drawn,) = charts(app)
     assert drawn["data"][0]["text"] == [percent(price) for price in prices["price"][::-1]]
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_file_with_ranks_is_not_said_to_have_scores(labelled):
+    upload = press(uploaded("ranked.csv", RANKED if labelled else RANKED.replace("rel\n", "colour\n")))
+    app = shown("audit", state={"uploaded": upload.session_state["uploaded"], "calibration-open": True}, data="upload")
+    told = [plain(each.value) for each in (*app.main.markdown, *app.main.caption)]
+    assert any(text.startswith("Re-ranked exactly from the same ranks, ") for text in told)
+    assert any(text.startswith("The repair keeps the ranks and shows") for text in told)
+    assert "What the ranks are worth" in [expander.label for expander in app.expander]
+    assert [text for text in told if "score" in text.replace("ranks and no scores", "")] == []
+    drawn = [str(figure["layout"].get("xaxis", {}).get("title", {}).get("text")) for figure in charts(app)]
+    assert ("rank, 1 is the top" if labelled else "price, % of what sorting is worth") in drawn
+    assert not any("score" in title for title in drawn)
+    policy = shown("policy", state={"uploaded": upload.session_state["uploaded"]}, data="upload", quota="1@4")
+    told = [plain(each.value) for each in (*policy.main.markdown, *policy.main.caption)]
+    assert any(text.startswith("Sorted by rank: ") for text in told)
+    assert [text for text in told if "score" in text] == []
+    written = str(charts(policy)[0])
+    assert "by rank" in written
+    assert ", -1" not in written.replace("'x': [-1", "")  # a rank is no score below 0
+    report = shown("report", state={"uploaded": upload.session_state["uploaded"]}, data="upload")
+    report.button(key="download-Report (HTML)").click()
+    (content,) = saved(rerun(report)).values()
+    assert "Re-ranked exactly from the same ranks" in content.decode()
+    assert "from the same scores" not in content.decode()
 
 
 def test_the_first_chart_is_exposure_by_group_with_its_intervals():

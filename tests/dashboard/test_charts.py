@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.charts import bounds_shares, exposure_by_group, share_curve, violation_histograms
 from dashboard.charts.dataset_charts import group_counts, list_lengths
-from dashboard.charts.drawing import Drawing, whole_ticks
+from dashboard.charts.drawing import Drawing, line_note, whole_ticks
 from dashboard.charts.measure_chart import measure_histogram
 from dashboard.charts.policy_charts import (
     MOST_POSITIONS,
@@ -163,6 +163,10 @@ def test_what_is_sent_is_what_was_drawn_in_the_theme_of_the_page(result):
 def test_contents_of_a_dataset():
     data = random_dataset(2, n_queries=50)
     assert list(group_counts(data).checked().data[0].x) == list(data.group_sizes.values())
+    drawn = group_counts(data).checked()
+    assert not drawn.data[0].text, "beside a bar, a telephone cuts them off"
+    for written, size in zip(drawn.layout.annotations, data.group_sizes.values(), strict=True):
+        assert f"<b>{size}</b>, mean relevance" in written.text
     assert sum(list_lengths(data).checked().data[0].y) == 50
     spread = list_lengths(dataset([np.arange(n) for n in (1, 500)], ["a", "a" * 500])).checked().data[0]
     assert len(spread.x) <= 60
@@ -282,3 +286,12 @@ def test_many_groups_are_cut_to_the_loudest():
     assert len(exposure_by_group(found.summary).checked().data[0].x) == 12
     loudest = max(names, key=lambda name: abs(found.summary["groups"][name]["violation_mean"]))
     assert any(loudest in note.text for note in exposure_by_group(found.summary).checked().layout.annotations)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.59, 0.61, 1.0])
+def test_the_sign_of_a_line_stands_on_the_line(place):
+    made = line_note(100, "mean", place)
+    assert made["x"] == 100
+    assert made["text"].startswith("┆") is (made["xanchor"] == "left")
+    assert made["text"].endswith("┆") is (made["xanchor"] == "right")
+    assert (made["xanchor"] == "right") is (place > 0.6), "on a telephone the right end has no room"

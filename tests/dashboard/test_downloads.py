@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
+import shlex
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from typer.testing import CliRunner
 
 from dashboard.widgets.downloads import Download, save_script
+from spofr_core.cli import app
 from tests.dashboard.apps import plain, rerun, saved, shown
 
 
@@ -81,3 +85,24 @@ def test_the_report_and_the_project_have_the_notes_that_were_typed_last():
     data.text_area[0].input("Ask somebody else.")
     data.button(key="download-Project (JSON)").click()
     assert json.loads(saved(rerun(data))["hiring-project.json"])["notes"] == "Ask somebody else."
+
+
+@pytest.mark.parametrize("asked", [{"data": "hiring", "delta": 0.1, "unit": "share"},
+                                   {"data": "hiring", "delta": 0.0, "notion": "merit", "quota": "1@10"}])  # fmt: skip
+def test_page_and_report_have_the_lines_that_repair_and_prove(asked, tmp_path, monkeypatch):
+    page = shown("report", **asked)
+    lines = page.code[-1].value.splitlines()
+    assert [line.split()[1] for line in lines] == ["repair", "verify"]
+    page.button(key="download-Report (HTML)").click()
+    (content,) = saved(rerun(page)).values()
+    for line in lines:
+        assert line in html.unescape(content.decode())
+        # The data is named by its place in the project, the policies by that where somebody works.
+        words = [str(tmp_path / word) if word == "policies.parquet" else word for word in shlex.split(line)[1:]]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+
+
+def test_no_line_is_promised_that_would_repair_other_lists():
+    page = shown("report", data="hiring", slice="job_family:sales")
+    assert not any("spofr repair" in block.value for block in page.code)

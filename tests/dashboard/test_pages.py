@@ -115,8 +115,8 @@ def test_choosing_a_sample_and_groups():
     app.selectbox(key="data-groups").set_value("gender")
     rerun(app)
     assert app.query_params["groups"] == "gender"
-    counts = charts(app)[0]["data"][0]
-    assert [label.split("</span> ")[1] for label in counts["y"]] == ["female", "male"]
+    written = [note["text"] for note in charts(app)[0]["layout"]["annotations"]]
+    assert [text.split("</span> ")[1].split("  ")[0] for text in written] == ["female", "male"]
 
 
 def test_the_policy_page_compares_two_deltas_and_finds_queries():

@@ -30,9 +30,9 @@ def test_the_frame_of_a_list_that_can_be_counted_by_hand():
     assert first["first"].tolist() == list(range(1, 9))
     assert first["at least"].tolist() == [0, 1, 1, 2, 2, 2, 2, 2]
     assert first["at most"].tolist() == [1, 1, 2, 2, 4, 4, 4, 4]
-    assert first["sorted by score"].tolist() == [1, 2, 3, 4, 4, 4, 4, 4]
+    assert first["plain sort"].tolist() == [1, 2, 3, 4, 4, 4, 4, 4]
     assert first["ranking 1"].tolist() == [1, 1, 2, 2, 3, 4, 4, 4]
-    broken = outside_limits(frame, "sorted by score")
+    broken = outside_limits(frame, "plain sort")
     assert broken[["group", "first"]].iloc[:2].to_numpy().tolist() == [["a", 2], ["b", 2]]
     assert not len(outside_limits(frame, "ranking 1"))
 
@@ -76,11 +76,11 @@ def test_the_chart_draws_the_frame_in_the_colours_of_the_groups():
         for r, trace in enumerate(rankings, start=1):
             assert np.round(trace.y).tolist() == part[f"ranking {r}"].tolist()
             assert trace.line.color == styles[name].colour
-        (sort,) = [trace for trace in drawn if trace.name == "sorted by score"]
-        assert list(sort.y) == part["sorted by score"].tolist()
+        (sort,) = [trace for trace in drawn if trace.name == "plain sort"]
+        assert list(sort.y) == part["plain sort"].tolist()
         crosses = [trace for trace in drawn if trace.name == "not allowed"]
         assert [list(trace.x) for trace in crosses] == [
-            list(x) for x in [outside_limits(part, "sorted by score")["first"]] if len(x)
+            list(x) for x in [outside_limits(part, "plain sort")["first"]] if len(x)
         ]
     said = [note.text for note in figure.layout.annotations]
     assert any("&lt;b&gt;x" in text for text in said)

@@ -129,7 +129,7 @@ def test_the_policy_page_draws_the_lottery_within_its_limits_and_says_the_price(
     assert both.utility < alone.utility
     assert any(price_of_quota(both, alone) in text for text in said(app))
     names = [{trace.get("name") for trace in chart["data"]} for chart in charts(app)]
-    assert sum({"allowed", "sorted by score", "not allowed"} <= found for found in names) == 1
+    assert sum({"allowed", "plain sort", "not allowed"} <= found for found in names) == 1
     next(button for button in app.button if button.label == "Verify").click()
     rerun(app)
     assert "each of its rankings keeps the limits" in app.success[0].value

@@ -12,7 +12,7 @@ from spofr_core.cli import app as shell
 from spofr_core.fairness import Fairness
 from spofr_core.serving import audit_shown, read_shown
 from tests.dashboard.apps import charts, plain, rerun, shown
-from tests.dashboard.test_uploads import GOOD, press, uploaded
+from tests.dashboard.test_uploads import GOOD, add, press, uploaded
 
 ODD = ("=1+1", "<b>x", "女", "שלום")
 
@@ -52,6 +52,14 @@ def test_a_log_is_proposed_guessed_and_audited():
     assert len(drawn[0]["customdata"]) == queries["judged"] - queries["hold"]
     assert not any("<b>" in text for text in drawn[0]["customdata"])
     assert app.session_state["choices"].data == "hiring"
+
+
+@pytest.mark.parametrize("quota", ["1@10", ""])
+def test_a_log_is_not_silently_spared_what_is_asked_of_every_list(quota):
+    app = add(shown("data", quota=quota), "log.csv", frame().to_csv(index=False))
+    press(app, "Audit what was shown")
+    told = [info.value for info in app.info if "judged by delta alone" in info.value]
+    assert len(told) == bool(quota)
 
 
 def test_the_command_of_the_page_says_the_same(tmp_path, monkeypatch):

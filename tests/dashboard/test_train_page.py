@@ -62,7 +62,9 @@ def test_trees_are_chosen_on_the_train_page_with_rates_of_their_own():
     }  # fmt: skip
     assert {config.settings.get("learning_rate") for config in SweepSpec.from_dict(spec).runs()} == {0.05}
     app.button_group(key="train-methods").set_value(["pto", "fultr"])
-    assert "DELTR and FULTR learn with a network" in rerun(app).error[0].value
+    told = rerun(app).error[0].value
+    assert "DELTR and FULTR learn with a network" in told
+    assert "Settings" not in told  # that is a class of ours
 
 
 # -- Train -------------------------------------------------------------------------------------------
@@ -179,6 +181,20 @@ def test_a_started_job_is_in_the_tray_of_every_page_and_of_nobody_else(quiet):
     again.sidebar.button(key=f"cancel-tray-{job.job}").click()
     rerun(again)
     assert quiet.get(job.job, job.visitor).status == "stopping"
+
+
+def test_jobs_are_told_apart_by_groups_features_and_scorer(quiet):
+    app = shown("train", data="adult", state={"train-settings": True})
+    app.selectbox(key="train-scorer").set_value("trees")
+    app.segmented_control(key="train-features-adult").set_value("work")
+    app.multiselect(key="train-groups-adult").set_value(["sex", "marital_status"])
+    app = rerun(app)
+    app.button(key="train-start").click()
+    rerun(app)
+    (job,) = quiet.jobs()
+    assert job.title.startswith(
+        "Census income (by sex and marital status, work only): SPOFR (trees), predict-then-optimise (trees), "
+    )
 
 
 def test_jobs_that_ended_offer_what_can_be_done_with_them(quiet):

@@ -82,33 +82,50 @@ def captions(app):
 
 
 @pytest.mark.parametrize("view", ["tradeoffs", "guarantees"])
-def test_data_without_runs_says_so_and_leads_to_training_and_to_other_runs(view, first_sweep, monkeypatch):
+def test_a_sample_without_runs_shows_an_example_and_leads_to_training_and_to_other_runs(view, first_sweep, monkeypatch):
     app = shown(view, data="hiring")
-    assert plain(app.info[0].value) == "No runs on this data yet: Hiring searches (synthetic), gender."
-    assert charts(app) == []
+    said = plain(app.info[0].value)
+    assert said.startswith("No runs on this data yet: Hiring searches (synthetic), gender. As an example: runs on Cens")
+    assert captions(app)[0].startswith("Runs on Census income")
+    assert captions(app)[0].endswith("· 5 seeds")
+    assert charts(app) != []
+    assert app.warning == []
     wanted = []
     monkeypatch.setattr("streamlit.switch_page", lambda page: wanted.append(page.url_path))
     app.button(key="train-on-this").click()
     rerun(app)
     assert wanted == ["train"]
-    app.button(key="runs-example").click()
-    rerun(app)
-    assert captions(app)[0].startswith("Runs on Census income")
-    assert captions(app)[0].endswith("· 5 seeds")
-    assert charts(app) != []
     app.multiselect(key=f"{view}-sweeps").set_value([first_sweep.key])
     rerun(app)
     assert captions(app)[0].startswith("Runs on German Credit (200 lists, by purpose) · 2 groups · 72 trained models")
     assert "The other pages look at Hiring searches (synthetic), gender." in plain(app.warning[0].value)
+    assert app.info == []
     app.button(key="runs-back").click()
     rerun(app)
-    assert charts(app) == []
+    assert captions(app)[0].startswith("Runs on Census income")
+    assert plain(app.info[0].value) == said
     app.multiselect(key=f"{view}-sweeps").set_value([first_sweep.key])
     rerun(app)
     app.button(key="runs-use").click()
     rerun(app)
     assert (app.session_state["choices"].data, app.session_state["choices"].groups) == ("german-credit", "purpose")
     assert app.warning == []
+    assert app.info == []
+    assert charts(app) != []
+
+
+@pytest.mark.parametrize("view", ["tradeoffs", "guarantees"])
+def test_data_of_a_visitor_without_runs_says_so_and_shows_those_of_others_only_when_asked(
+    view, bundled_home, monkeypatch
+):
+    monkeypatch.setattr("dashboard.widgets.run_picker.chosen_about", lambda: ("mine.csv", "sex"))
+    app = shown(view, data="hiring")
+    assert plain(app.info[0].value).startswith("No runs on this data yet: ")
+    assert "As an example" not in plain(app.info[0].value)
+    assert charts(app) == []
+    app.button(key="runs-example").click()
+    rerun(app)
+    assert captions(app)[0].startswith("Runs on Census income")
     assert charts(app) != []
 
 
@@ -300,3 +317,14 @@ def test_levels_and_deltas_can_be_chosen_and_must_be():
     app.multiselect(key="guarantees-deltas-absolute").set_value([])
     rerun(app)
     assert "at least one delta" in plain(app.error[0].value)
+
+
+def test_the_table_of_guarantees_has_room_for_the_names_of_methods_and_their_scorers(bundled_home):
+    app = shown("guarantees", data="adult", delta=0.1, unit="share")
+    table = app.dataframe[-1]
+    assert list(table.value.columns)[:4] == ["method", "delta", "asked", "DCG"]  # what a telephone shows
+    looks = json.loads(table.proto.columns)
+    longest = max(len(name) for name in table.value["method"])
+    assert "predict-then-optimise (trees)" in set(table.value["method"])
+    assert looks["method"]["width"] >= 6.6 * longest + 10
+    assert sum(looks[name]["width"] for name in ("method", "delta", "asked", "DCG")) <= 388

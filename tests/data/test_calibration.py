@@ -1,5 +1,7 @@
 """Maps from scores to relevance against scikit-learn, and what they must never do."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,6 +69,34 @@ def test_scores_that_tell_all_do_not_overflow():
     assert high > 0.95
 
 
+@pytest.mark.parametrize("kind", list(CALIBRATIONS))
+@pytest.mark.parametrize("exponent", [-990, -60, 60, 990])
+def test_a_power_of_two_in_the_scores_changes_nothing(kind, exponent):
+    scores, labels = people(300)
+    fitted = CALIBRATIONS[kind].fit(scores, labels)
+    scaled = np.ldexp(scores, exponent)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = CALIBRATIONS[kind].fit(scaled, labels)
+        np.testing.assert_allclose(other.estimates(scaled), fitted.estimates(scores), rtol=1e-12)
+    assert not other.flat
+
+
+@pytest.mark.parametrize("kind", list(CALIBRATIONS))
+def test_scores_beyond_what_can_be_ranked_are_refused(kind):
+    for size in (1.7e308, 1e-305):
+        with pytest.raises(DataError, match="multiply all scores by a constant"):
+            CALIBRATIONS[kind].fit([size, -size, 0.0], [1, 0, 1])
+
+
+def test_equal_scores_say_nothing_and_one_wild_score_does_not_hide_what_the_others_say():
+    scores, labels = people(300)
+    for kind in CALIBRATIONS.values():
+        assert kind.fit([1.0, 1.0, 1.0], [0, 1, 0]).flat
+    wild = IsotonicCalibration.fit(np.append(scores, 1e300), np.append(labels, 0))
+    np.testing.assert_allclose(wild.estimates([30, 60]), [labels[scores < 35].mean(), 1], atol=0.1)
+
+
 @pytest.mark.parametrize(
     ("scores", "labels", "words"),
     [
@@ -93,6 +123,13 @@ def test_what_cannot_be_calibrated_is_refused(scores, labels, words):
         {"kind": "isotonic", "knots": [1, 2], "values": [1]},
         {"kind": "isotonic", "knots": [], "values": []},
         {"kind": "isotonic", "knots": ["x"], "values": ["y"]},
+        {"kind": "isotonic", "knots": [1, 2], "values": [2, 1]},
+        {"kind": "isotonic", "knots": [2, 1], "values": [1, 2]},
+        {"kind": "isotonic", "knots": [[1, 2]], "values": [[1, 2]]},
+        {"kind": "logistic", "slope": -1.0, "intercept": 0.0, "top": 1.0},
+        {"kind": "logistic", "slope": 1.0, "intercept": 0.0, "top": 0.0},
+        ["kind"],
+        "isotonic",
     ],
 )
 def test_a_damaged_calibration_is_refused(content):

@@ -220,3 +220,16 @@ def test_standardized_uses_the_training_part_only() -> None:
 def test_a_seed_is_a_whole_number(seed: object) -> None:
     with pytest.raises(ConfigError, match="'seed' is"):
         load_sample("hiring", seed=seed)
+
+
+@pytest.mark.parametrize("scores", [None, "abc", ["a"] * 6, [1j] * 6, [None] * 6])
+def test_scores_that_are_no_numbers_are_refused_in_a_sentence(scores: object) -> None:
+    with pytest.raises(DataError, match=r"The scores are .* a number for each item is needed"):
+        make().with_scores(scores)
+
+
+def test_scores_that_still_carry_a_gradient_are_refused_in_a_sentence() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(DataError, match=r"The scores are no array .*detach"):
+        make().with_scores(torch.zeros(6, requires_grad=True))
+    assert make().with_scores(torch.zeros(make().n_items)).score.dtype == np.float64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -223,3 +224,13 @@ def test_a_folder_is_read_by_the_same_rules(tmp_path: Path) -> None:
     frame[["doc", "Rangplatz"]].to_parquet(tmp_path / "folder" / "part-0.parquet")
     with pytest.raises(DataError, match="columns of the folder are the query and the group"):
         partition_folder(tmp_path / "folder", tmp_path / "scratch", {})
+
+
+def test_the_largest_numbers_there_are_make_no_noise():
+    frame = pd.DataFrame({"query": np.repeat(np.arange(30), 8), "item": np.arange(240), "group": ["a", "b"] * 120})
+    frame["relevance"] = np.random.default_rng(0).integers(0, 2, 240)
+    frame["score"] = 1.7e308 * np.where(frame.relevance == 1, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data = read_dataset(frame)
+    np.testing.assert_array_equal(data.score, frame["score"])

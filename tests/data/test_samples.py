@@ -358,3 +358,22 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_every_sample_says_which_delta_it_opens_with(name: str, asked: tuple[float, str]) -> None:
     assert (SAMPLES[name].delta, SAMPLES[name].unit) == asked
     assert (Sample.delta, Sample.unit) == (0.1, "share")  # of files and of samples that say nothing else
+
+
+@pytest.mark.parametrize("name", ["adult", "german-credit", "mslr", "hiring"])
+@pytest.mark.parametrize("groups", ["", [], True, 1.5, {"sex": 1}, [1], [["sex"]]])
+def test_groups_that_are_neither_names_nor_a_number_are_refused(name, groups):
+    with pytest.raises(ConfigError, match=r"'groups' is .*; give the name of a column, several names, or a number"):
+        load_sample(name, groups=groups)
+
+
+@pytest.mark.parametrize("lists", [0, -3, 2.5, "7", True, 10**9])
+@pytest.mark.parametrize("option", ["lists", "test_lists"])
+def test_lists_are_counted_in_whole_numbers(option, lists):
+    with pytest.raises(ConfigError, match=f"'{option}' is {lists!r}; give an integer from 1 to 1,000,000"):
+        load_sample("adult", **{option: lists})
+
+
+def test_a_set_of_features_is_a_name():
+    with pytest.raises(ConfigError, match="give the name of a set of them"):
+        load_sample("adult", features=["work"])

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from spofr_core.data import load_hiring
 from spofr_core.errors import ConfigError
-from spofr_core.evaluation import SmallGroups, audit, measure_exposure, repair
+from spofr_core.evaluation import SmallGroups, audit, measure_exposure, repair, sliced_exposure
 from spofr_core.evaluation.intervals import RatiosOfSums
 from spofr_core.fairness import Fairness, PositionBias
+from spofr_core.reporting import verdict
 from tests.evaluation.lists import dataset, random_dataset
 
 EVERY_GROUP = SmallGroups(items=0, lists=0)
@@ -209,3 +210,14 @@ def test_equal_groups_are_seldom_told_apart():
         low, high = audit(data, Fairness(delta=0.1), seed=seed).summary["exposure_ratio"]["ci"]
         told += not low <= 1 <= high
     assert told <= 6
+
+
+def test_where_all_groups_get_the_same_none_is_compared_with_itself():
+    tied = dataset([np.zeros(9)] * 40, ["abcabcabc"] * 40)  # every order is as likely
+    result = audit(tied.replace(attributes={"site": np.repeat(["x", "y"], 20)}), Fairness(delta=0.1))
+    ratio = result.summary["exposure_ratio"]
+    assert (ratio["lowest"], ratio["highest"], ratio["value"]) == ("a", "c", pytest.approx(1))
+    for _, row in sliced_exposure(result.table, "site").ratios.iterrows():
+        assert row["lowest"] != row["highest"]
+    two = audit(dataset([np.zeros(8)] * 40, ["abababab"] * 40), Fairness(delta=0.1))
+    assert verdict(two.summary).startswith("Between group a and group b ")

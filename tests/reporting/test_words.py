@@ -333,6 +333,11 @@ def test_what_a_repair_changes(before, after, said):
     assert repair_sentence(summary(queries=before), summary(queries=after), 0) == said
 
 
+def test_a_repair_of_ranks_is_not_said_to_be_one_of_scores():
+    told = repair_sentence(summary(), summary(queries=queries(fair=500)), 0, ranks=True)
+    assert told == "Re-ranked exactly from the same ranks, 500 of 500 queries hold delta = 10 %."
+
+
 def test_a_repair_says_what_it_costs_and_what_cannot_be_had():
     before = summary(utility={"dcg": 26.284, "queries_without_relevant": 0})
     after = summary(queries=queries(fair=498), utility={"dcg": 25.758, "queries_without_relevant": 0})

@@ -15,8 +15,12 @@ from spofr_core.evaluation import AuditResult, reliability
 from spofr_core.reporting import percent
 
 FACE_VALUE = (
-    "The repair takes the scores at face value: an item with twice the score counts as twice as relevant. Without a "
-    "column of relevance nobody can say whether that is so."
+    "The repair takes the scores at face value: the same difference of scores counts as the same difference of "
+    "relevance, wherever it lies. Without a column of relevance nobody can say whether that is so."
+)
+RANKS_AT_FACE_VALUE = (
+    "The file has ranks and no scores. The repair counts places from the end of the list: every place is worth as much "
+    "as the next. Without a column of relevance nobody can say whether that is so."
 )
 
 
@@ -24,7 +28,7 @@ def calibration_section(source: Loaded, result: AuditResult) -> None:
     """Closed until somebody asks: it repairs every list once more, or five times."""
     if source.data.score is None or source.model is not None:
         return
-    section = st.expander("What the scores are worth", key="calibration-open", on_change="rerun")
+    section = st.expander(f"What the {source.ranked_by}s are worth", key="calibration-open", on_change="rerun")
     if not section.open:
         return
     with section:
@@ -35,6 +39,7 @@ def calibration_section(source: Loaded, result: AuditResult) -> None:
 
 
 def _reliable(source: Loaded, result: AuditResult) -> None:
+    by = source.ranked_by
     found = calibrated_gain(source.data, result.fairness)
     st.markdown(markdown(found.sentence, 500))
     st.caption(
@@ -46,33 +51,33 @@ def _reliable(source: Loaded, result: AuditResult) -> None:
     )
     table = reliability(source.data, found.scores)
     chart(
-        reliability_chart(table),
-        "Reliability of the score",
-        "Mean relevance of items with about the same score, with 95 % intervals, and the calibrated score.",
+        reliability_chart(table, by=by),
+        f"Reliability of the {by}",
+        f"Mean relevance of items with about the same {by}, with 95 % intervals, and the calibrated one.",
         table=lambda: table.rename(columns=lambda name: name.replace("_", " ")),
-        headed=False,
-        note="Marks: tenths of all items by score, with 95 % intervals. A repair at face value supposes a straight "
-        "line through them.",
+        note=f"Marks: tenths of all items by {by}, with 95 % intervals. A repair at face value supposes a "
+        "straight line through them.",
     )
 
 
 def _face_value(source: Loaded, result: AuditResult) -> None:
+    by = source.ranked_by
     prices = face_value_prices(source.data, result.fairness)
     low, high = prices["price"].min(), prices["price"].max()
     st.markdown(
         markdown(
-            f"{FACE_VALUE} If the same order meant other differences, the repair would give up {percent(low)} to "
-            f"{percent(high)} of what sorting by score is worth, instead of {percent(prices['price'].iloc[0])}.",
+            f"{RANKS_AT_FACE_VALUE if source.data.ranks else FACE_VALUE} If the same order meant other differences, "
+            f"the repair would give up {percent(low)} to {percent(high)} of what sorting by {by} is worth, "
+            f"instead of {percent(prices['price'].iloc[0])}.",
             500,
         )
     )
     chart(
         price_chart(prices),
-        "The price, if the scores meant something else",
-        "Share of the worth of sorting by score that the repair gives up, for five transformations of the scores.",
+        f"The price, if the {by}s meant something else",
+        f"Share of the worth of sorting by {by} that the repair gives up, for five transformations of the {by}s.",
         table=lambda: _shown(prices),
-        headed=False,
-        note="Each transformation keeps the order of all scores and changes their differences.",
+        note=f"Each transformation keeps the order of all {by}s and changes their differences.",
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dashboard.charts.drawing import By
 from dashboard.charts.quota_charts import MOST_LINES, MOST_PANELS, MOST_PLACES, counts_in_prefixes, panel_groups
 from dashboard.escaping import markdown
 from dashboard.session.sources import Loaded
@@ -35,7 +36,8 @@ def quota_section(source: Loaded, policy: Policy, alone: Policy) -> None:
     if frame is None:
         return
     st.header(TITLE, anchor=False)
-    st.markdown(markdown(f"{quota.definition} {kept_sentence(policy, alone)} {price_of_quota(policy, alone)}", 2000))
+    kept = kept_sentence(policy, alone, by=source.ranked_by)
+    st.markdown(markdown(f"{quota.definition} {kept} {price_of_quota(policy, alone)}", 2000))
     groups = panel_groups(frame)
     chart(
         counts_in_prefixes(
@@ -43,7 +45,7 @@ def quota_section(source: Loaded, policy: Policy, alone: Policy) -> None:
         ),
         TITLE,
         f"For {listed([name_text(name) for name in groups])}: how many stand among the first k positions in each "
-        "ranking of the lottery and sorted by score, against how many are allowed.",
+        "ranking of the lottery and in the plain sort, against how many are allowed.",
         table=lambda: frame,
         headed=False,
         name="quota",
@@ -59,19 +61,19 @@ def deepest(quota: Quota, policy: Policy) -> int:
     return min(max(depths), n)
 
 
-def kept_sentence(policy: Policy, alone: Policy) -> str:
+def kept_sentence(policy: Policy, alone: Policy, *, by: By = "score") -> str:
     """What the sort by score and delta alone would show, of what the quota forbids."""
     quota = policy.fairness.every_ranking
     frame = None if quota is None else prefix_frame(policy, quota)
     if quota is None or frame is None:
         return ""
-    broken = outside_limits(frame, "sorted by score")
-    said = "Sorted by score, the list keeps this"
+    broken = outside_limits(frame, "plain sort")
+    said = f"Sorted by {by}, the list keeps this"
     if len(broken):
         row = broken.iloc[0]
-        count, allowed = int(row["sorted by score"]), _span(int(row["at least"]), int(row["at most"]))
+        count, allowed = int(row["plain sort"]), _span(int(row["at least"]), int(row["at most"]))
         said = (
-            f"Sorted by score, {count or 'none'} of {named(row['group'])} {'is' if count < 2 else 'are'} among the "
+            f"Sorted by {by}, {count or 'none'} of {named(row['group'])} {'is' if count < 2 else 'are'} among the "
             f"first {int(row['first'])}, and {allowed} allowed"
         )
     return f"{said}; of the lists that delta alone would draw, {_share_text(share_outside(alone, quota))}."

@@ -15,7 +15,16 @@ from dashboard.session.findings.shown_values import audited_log, chosen_log, log
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.widgets.downloads import Download, downloads
 from dashboard.widgets.elements import cards, chart, csv_bytes, explain_errors, show_table
-from spofr_core.reporting import counted, name_text, time_basis, time_cells, time_head, time_sentences, violation_text
+from spofr_core.reporting import (
+    counted,
+    name_text,
+    time_basis,
+    time_cells,
+    time_head,
+    time_sentences,
+    unbroken,
+    violation_text,
+)
 from spofr_core.serving import ShownAudit, doubt_sentences, once_sentences, shown_groups, shown_verdict
 
 WINDOWS = {
@@ -26,6 +35,11 @@ WINDOWS = {
     "year": "a year",
     "6": "6 equal parts",
 }
+
+NO_QUOTA = (
+    "What was shown is judged by delta alone. Whether every list that is drawn keeps the numbers beside delta is "
+    "counted on the Audit page, of lists and of policies."
+)
 
 
 def shown_section(store: UploadStore) -> None:
@@ -49,6 +63,8 @@ def _audit(store: UploadStore, upload: Upload) -> None:
     result = audited_log(upload, log, choices())
     summary, fairness = result.summary, result.fairness
     st.markdown(f"**{markdown(shown_verdict(summary, fairness), 1000)}**")
+    if choices().quota or choices().quota_min:
+        st.info(NO_QUOTA, icon=":material/info:")
     _cards(result)
     more = [*once_sentences(summary, fairness), *doubt_sentences(summary, fairness)]
     if more:
@@ -109,7 +125,7 @@ def _groups(title: str, groups: dict[str, Any], result: ShownAudit) -> None:
     head, rows = shown_groups(groups, result.fairness)
     st.markdown(f"**{title}**")
     show_table(pd.DataFrame(rows, columns=list(head)), title)
-    st.caption("Means over queries, each counting once, with 95 % intervals.")
+    st.caption(unbroken("Means over queries, each counting once, with 95 % intervals."))
 
 
 def _over_time(result: ShownAudit) -> None:

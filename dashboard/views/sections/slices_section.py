@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.charts.sliced_chart import MOST_SLICES, drawn_slices, slice_intervals, time_course
-from dashboard.escaping import markdown
+from dashboard.escaping import bold, markdown
 from dashboard.session.choices import choose, follow
 from dashboard.session.findings.named_values import shown_key
 from dashboard.session.findings.report_parts import choose_parts, report_parts
@@ -225,7 +225,7 @@ def _row(row: Plain, unit: str) -> str:
     against = "" if row["rest"] is None else f" against {value_text(row['rest'], unit)} in the rest"
     said = "" if row["difference"] is None else ", differs" if row["differs"] else ", no difference shown"
     what = f"{value_text(row['mean'], unit)}{against}{said} ({counted(row['n'], 'query', 'queries')})"
-    return f"**{markdown(row['slice'], 60)}**: {markdown(what)}"
+    return f"{bold(row['slice'], 60)}: {markdown(what)}"
 
 
 def _course(values: Sliceable, key: str) -> None:

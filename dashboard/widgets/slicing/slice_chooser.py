@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard.escaping import markdown
+from dashboard.escaping import bold, markdown
 from dashboard.session.choices import choose, follow
 from dashboard.session.slicing.slice_text import slice_text
 from dashboard.session.sources import Loaded, loaded_data
@@ -19,7 +19,7 @@ def chosen_slice(source: Loaded) -> None:
     if not source.slice:
         return
     counts = f"{len(source.data):,} of {len(loaded_data().data):,} queries"
-    st.caption(f"Looking at **{markdown(slice_name(source.chosen))}** alone: {counts}.")
+    st.caption(f"Looking at {bold(slice_name(source.chosen))} alone: {counts}.")
     st.button("Leave this slice", icon=":material/close:", key="leave-slice", on_click=lambda: choose(slice=""))
 
 

@@ -13,7 +13,7 @@ import typer
 from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, MeasureOption, with_options
-from spofr_core.cli.proof_lines import proof_lines
+from spofr_core.cli.proof_commands import proof_lines
 from spofr_core.cli.selection_options import SelectionOptions, print_selection
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map, refuse_workers
@@ -152,7 +152,7 @@ def _write_report(html: Path, result: AuditResult, origin: Provenance, ranked: R
     if ranked is not None and ranked.score is not None:
         found = repair(ranked, result.fairness, on_infeasible="relax", measured=result.measurement)
         relaxed = len(found.policies.relaxed)
-        after = {"repaired": found.after, "relaxed": relaxed, "quota": found.summary["quota"]}
+        after = {"repaired": found.after, "relaxed": relaxed, "quota": found.summary["quota"], "ranks": found.ranks}
         if sys.argv[1:2] == ["audit"]:
             origin = replace(origin, proof=proof_lines(sys.argv[2:], relaxed=relaxed > 0))
     path = html / report_name(result.summary, origin) if html.is_dir() else html

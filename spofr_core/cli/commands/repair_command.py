@@ -74,6 +74,10 @@ def repair_command(
     if json_ != "-":
         _print_repair(summary)
         typer.echo(f"{summary['rankings']:,} rankings of {summary['queries']:,} queries are in {out}")
+        made_with = "--calibrate" if calibrate else None if model is None else "--model"
+        made_with = f"--calibrate --seed {seed}" if calibrate and seed else made_with
+        if made_with is not None:
+            typer.echo(f"They are the best for these estimates: check them by `spofr verify` with {made_with} too.")
 
 
 def _repair_model(model: str, source: DataOptions, ask: FairnessOptions, how: dict[str, Any]) -> Repair:
@@ -100,7 +104,8 @@ def _print_repair(summary: dict[str, Any]) -> None:
     from spofr_core.reporting import repair_sentence
 
     before, after = (_audited(summary, when) for when in ("before", "after"))
-    typer.echo(repair_sentence(before, after, len(summary["relaxed"]), quota=summary["quota"]))
+    how = {name: summary[name] for name in ("quota", "calibrated", "ranks")}
+    typer.echo(repair_sentence(before, after, len(summary["relaxed"]), **how))
     typer.echo(summary["maximised"])
     rows = repair_table(summary)
     width = int(rows["label"].str.len().max())

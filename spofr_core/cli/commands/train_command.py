@@ -10,6 +10,7 @@ import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.options import DataOptions, FairnessOptions, SettingsOption, parse_settings, with_options
+from spofr_core.cli.shell_words import in_shell_words
 from spofr_core.cli.shell_work import Interrupt, sweep_executor
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError, SpofrError
@@ -42,6 +43,9 @@ def train_command(
     config = run_config(source, ask, method, parse_settings(setting), clicks=clicks, seed=seed)
     shelf = DataShelf((config,))
     test = shelf.splits(config.data_key).test  # before anything is written, so that bad data leaves nothing behind
+    if config.dataset.file is not None:
+        for note in test.notes:  # which columns it learns from, and which not
+            typer.echo(f"note: {in_shell_words(note)}")
     root = shared_runs(home()) if out is None else out
     store = _train(config, root, shelf, log)
     for note in (store.find(config.run)).notes:

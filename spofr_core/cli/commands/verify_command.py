@@ -8,10 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
+from spofr_core.cli.model_option import ModelOption, model_and_data
 from spofr_core.cli.options import DataOptions, FairnessOptions, with_options
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_words import in_shell_words
-from spofr_core.fairness import format_delta
+from spofr_core.data import RankingDataset
+from spofr_core.errors import ConfigError
+from spofr_core.fairness import Fairness, format_delta
 
 
 @with_options(source=DataOptions, ask=FairnessOptions)
@@ -22,6 +25,11 @@ def verify_command(
     source: DataOptions,
     ask: FairnessOptions,
     json_: JsonOption = None,
+    model: ModelOption = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="As given to `repair`: the utility is that of calibrated scores.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="As given to `repair`; calibration depends on it.")] = 0,
     optimal: Annotated[bool, typer.Option(help="Ask for the largest utility too, not for delta alone.")] = True,
     allow_relaxed: Annotated[
         bool, typer.Option(help="Accept queries whose delta is infeasible at their smallest feasible one.")
@@ -30,8 +38,7 @@ def verify_command(
     """Check policies from scratch; exit code 1 when something does not hold."""
     from spofr_core.policy import verify_file
 
-    data = source.read()
-    fairness = ask.build(source, data)
+    data, fairness = _ranked_by(source, ask, model, calibrate, seed)
     checked = verify_file(policies, data, fairness, optimal=optimal, allow_relaxed=allow_relaxed)
     table = checked.queries
     summary = {
@@ -55,6 +62,26 @@ def verify_command(
         typer.echo(_verdict(summary))
     if not checked.ok:
         raise typer.Exit(1)
+
+
+def _ranked_by(
+    source: DataOptions, ask: FairnessOptions, model: str | None, calibrate: bool, seed: int
+) -> tuple[RankingDataset, Fairness]:
+    """The lists with what `repair` was given as their scores, and what was asked of them."""
+    if calibrate and model is not None:
+        raise ConfigError("--calibrate is for the scores of a file or sample; a model has its own estimates.")
+    if model is not None:
+        from spofr_core.experiments import with_estimates
+
+        trained, data = model_and_data(model, source)
+        return with_estimates(trained, data), ask.of_model(trained.fairness)
+    data = source.read()
+    fairness = ask.build(source, data)
+    if calibrate:
+        from spofr_core.evaluation import calibrated_scores
+
+        data = data.with_scores(calibrated_scores(data, seed=seed).estimates)
+    return data, fairness
 
 
 def _verdict(summary: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from spofr_core.data.ids import has_duplicates, plain
 from spofr_core.data.limits import Limits
 from spofr_core.data.query_attributes import at_queries, attribute_notes
 from spofr_core.data.reading.query_columns import OfQueries
-from spofr_core.data.rows import offsets_of
+from spofr_core.data.rows import all_finite, offsets_of
 from spofr_core.errors import DataError
 
 NO_GROUP = "rows without a group"
@@ -113,6 +113,8 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
         notes=tuple(notes),
         excluded=excluded,
         group_spec=grouping.spec,
+        # Ranks and positions became scores; only a score has a column of its own.
+        ranks="score" in numbers and ("rank" in parsed.columns or "score" not in parsed.columns),
         **about,
     )
 
@@ -134,8 +136,7 @@ _RULES: dict[str, tuple[Callable[[npt.NDArray[np.float64]], npt.NDArray[np.bool_
 def _check_numbers(parsed: Parsed, role: str) -> None:
     values = parsed.numbers[role]
     column = parsed.columns.get(role, role)
-    # A sum is finite only if every term is; huge terms may overflow it, hence the second look.
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+    if not all_finite(values):
         row = int(np.argmax(~np.isfinite(values)))
         line = parsed.line_of(row)
         what = "is missing (or not a number)" if np.isnan(values[row]) else f"is {values[row]}"
@@ -160,7 +161,7 @@ def _check_numbers(parsed: Parsed, role: str) -> None:
 
 def _check_features(parsed: Parsed) -> None:
     features = parsed.features
-    if features is None or np.isfinite(features.sum()) or np.isfinite(features).all():
+    if features is None or all_finite(features):
         return
     row, k = np.argwhere(~np.isfinite(features))[0]
     line = parsed.line_of(int(row))

@@ -84,7 +84,7 @@ def look_at(
     if counting:
         falling = np.mean([bool((np.diff(each) <= 0).all()) for each in shown])
         return Look() if falling >= _NEARLY else Look("rank", counting, counts=True)
-    odd = next((each[bad][0] for each in shown if (bad := (each < 0) | (2 * each % 1 != 0)).any()), None)
+    odd = next((each[bad][0] for each in shown if (bad := (each < 0) | (each % 0.5 != 0)).any()), None)
     if odd is not None:
         return Look("score", f"holds {odd:g}, and ranks are whole numbers from 1")
     return Look()
@@ -157,8 +157,8 @@ def _agreement(lists: list[FloatArray], anchors: list[FloatArray]) -> float:
     total = pairs = 0.0
     for values, anchor in zip(lists, anchors, strict=True):
         some = np.unique(np.linspace(0, len(values) - 1, _ITEMS).astype(int))
-        both = np.sign(np.subtract.outer(values[some], values[some]) * np.subtract.outer(anchor[some], anchor[some]))
-        both = both[np.isfinite(both)]
+        mine, wanted = (np.greater.outer(each[some], each[some]) for each in (values, anchor))  # nothing overflows
+        both = (mine.astype(float) - mine.T) * (wanted.astype(float) - wanted.T)
         total += both.sum() / 2
         pairs += np.abs(both).sum() / 2
     return total / pairs if pairs >= _PAIRS else 0.0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from spofr_core.data.clicks import fit_logging_ranker
 from spofr_core.data.samples import SAMPLES
@@ -11,6 +13,7 @@ from spofr_core.data.samples.sample import Groups
 from spofr_core.data.splits import Splits
 from spofr_core.errors import ConfigError, DataError
 
+_MOST_LISTS = 1_000_000
 _OWN = {
     "lists": "lists",
     "test_lists": "lists",
@@ -78,7 +81,31 @@ def load_sample(
         if option not in sample.options:
             takers = " and ".join(repr(each.name) for each in SAMPLES.values() if option in each.options)
             raise ConfigError(f"{option!r} is for {takers}; {name!r} has its own {_OWN[option]}.")
-    return sample.load(groups=groups, seed=seed, **given)
+    for option in ("lists", "test_lists"):
+        if option in given:
+            given[option] = _counted(option, given[option])
+    if "features" in given and not isinstance(features, str):
+        raise ConfigError(f"'features' is {features!r}; give the name of a set of them, such as 'work'.")
+    return sample.load(groups=_named(groups), seed=seed, **given)
+
+
+def _counted(option: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= _MOST_LISTS:
+        raise ConfigError(f"{option!r} is {value!r}; give an integer from 1 to {_MOST_LISTS:,}.")
+    return int(value)
+
+
+def _named(groups: Any) -> Groups | None:
+    """Groups as samples take them; what is neither a number nor names is refused before a sample sees it."""
+    if groups is None:
+        return None
+    if isinstance(groups, int | np.integer) and not isinstance(groups, bool):
+        return int(groups)
+    if isinstance(groups, str) and groups:
+        return groups
+    if isinstance(groups, list | tuple) and groups and all(isinstance(name, str) for name in groups):
+        return list(groups)
+    raise ConfigError(f"'groups' is {groups!r}; give the name of a column, several names, or a number of groups.")
 
 
 def sample_path(name: str) -> Path:

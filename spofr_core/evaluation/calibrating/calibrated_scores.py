@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from spofr_core.data import RankingDataset
-from spofr_core.data.calibration import CALIBRATIONS, Calibration
+from spofr_core.data.calibration import CALIBRATIONS, check_calibratable
 from spofr_core.data.rows import rows_of
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.query_table import FloatArray
+from spofr_core.reporting.wording.phrases import within_a_sentence
+
+IntArray = npt.NDArray[np.int64]
 
 FOLDS = 5
 
@@ -36,7 +40,14 @@ class CalibratedScores:
         Mean squared difference between label and estimate, on queries that had no part in the fit; of the data that
         was fitted on.
     flat : bool
-        Whether a fit found nothing in the scores: all estimates of its queries are equal.
+        Whether a fit found nothing in the scores: all estimates of its queries are equal, but for what keeps an order.
+    known : int
+        Queries whose own labels had a part in the fit after all, since the other data has them too.
+    items_apart : bool
+        Whether the items of a part were left out of its fit too: they are in several queries with one score and one
+        label each, which would have been known beforehand.
+    of : str
+        What they are made from: "scores", or "ranks".
     """
 
     estimates: FloatArray
@@ -44,14 +55,23 @@ class CalibratedScores:
     folds: int | None
     error: float
     flat: bool
+    known: int = 0
+    items_apart: bool = False
+    of: str = "scores"
 
     @property
     def sentence(self) -> str:
         """What they are, for people."""
-        by = "the labels of other data" if self.folds is None else f"the labels of other queries, in {self.folds} parts"
-        told = f"relevance estimated from the scores by {self.kind} calibration, fitted to {by}"
+        others = "other items in other queries" if self.items_apart else "other queries"
+        by = "the labels of other data" if self.folds is None else f"the labels of {others}, in {self.folds} parts"
+        told = f"relevance estimated from the {self.of} by {self.kind} calibration, fitted to {by}"
+        if self.known:
+            number = f"{self.known:,} of these queries are" if self.known > 1 else "one of these queries is"
+            told += f"; {number} among them, and the DCG says more there than it would of queries that are not"
         return (
-            f"{told}; the scores say nothing about the labels, so that many estimates are equal" if self.flat else told
+            f"{told}; the {self.of} say nothing about the labels, so that many estimates are equal"
+            if self.flat
+            else told
         )
 
 
@@ -63,7 +83,8 @@ def calibrated_scores(data: RankingDataset, calibrate: Calibrate = True, *, seed
     data : RankingDataset
         With scores.
     calibrate : bool, str or RankingDataset
-        See `Calibrate`. Other data is fitted on as a whole; the data's own labels only across queries.
+        See `Calibrate`. Other data, with scores of the same model, is fitted on as a whole; the data's own labels only
+        across queries, also where "other" data turns out to be the same queries with the same labels.
     seed : int
         Of the cut into parts.
 
@@ -74,17 +95,36 @@ def calibrated_scores(data: RankingDataset, calibrate: Calibrate = True, *, seed
     """
     source = calibrate if isinstance(calibrate, RankingDataset) else data
     kinds = [calibrate] if isinstance(calibrate, str) else list(CALIBRATIONS)
-    if isinstance(calibrate, str) and calibrate not in CALIBRATIONS:
+    known_kind = isinstance(calibrate, str) and calibrate in CALIBRATIONS
+    if not (known_kind or calibrate is True or isinstance(calibrate, RankingDataset)):
         raise ConfigError(f"'calibrate' must be True, one of {list(CALIBRATIONS)}, or other data, got {calibrate!r}.")
     if data.score is None:
         raise DataError("The data has no score to calibrate: map a score column.", column="score")
+    known = 0 if source is data else _queries_in_both(data, source)
+    if known == len(data) == len(source):
+        source = data
     across = {kind: _across_queries(source, kind, seed) for kind in kinds}
     kind = min(across, key=lambda name: across[name].error)
+    of = "ranks" if data.ranks else "scores"
     if source is data:
-        return across[kind]
+        return replace(across[kind], of=of)
     whole = CALIBRATIONS[kind].fit(_scores(source), _labels(source))
     estimates = whole.estimates(data.score)
-    return CalibratedScores(estimates, kind, None, across[kind].error, _is_flat(whole, data.score))
+    return CalibratedScores(estimates, kind, None, across[kind].error, whole.flat, known, of=of)
+
+
+def _queries_in_both(data: RankingDataset, other: RankingDataset) -> int:
+    """How many queries of the data are in the other data too, with the same items and labels."""
+    if data.relevance is None or other.relevance is None:
+        return 0
+    there = {_content(other, q) for q in range(len(other))}
+    return sum(_content(data, q) in there for q in range(len(data)))
+
+
+def _content(data: RankingDataset, q: int) -> tuple[str, tuple[str, ...], bytes]:
+    rows = slice(int(data.offsets[q]), int(data.offsets[q + 1]))
+    items = tuple(map(str, data.item_ids[rows]))
+    return str(data.query_ids[q]), items, np.asarray(data.relevance, dtype=np.float64)[rows].tobytes()
 
 
 def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedScores:
@@ -93,19 +133,46 @@ def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedSco
     folds = min(FOLDS, len(data))
     if folds < 2:
         raise DataError("A single query cannot be calibrated by the labels of others: give other data to fit on.")
+    check_calibratable(scores, labels)
     part = np.random.default_rng([seed, 1]).permutation(len(data)) % folds
-    estimates, flat = np.empty(len(scores)), False
+    estimates, flat, items = np.empty(len(scores)), False, _items_with_one_label(data, scores, labels)
     for fold in range(folds):
         learned, _ = rows_of(data.offsets, np.flatnonzero(part != fold))
         applied, _ = rows_of(data.offsets, np.flatnonzero(part == fold))
-        fitted = CALIBRATIONS[kind].fit(scores[learned], labels[learned])
+        if items is not None:
+            learned = learned[~np.isin(items[learned], items[applied])]
+        try:
+            fitted = CALIBRATIONS[kind].fit(scores[learned], labels[learned])
+        except DataError as error:
+            raise DataError(
+                f"Each query is calibrated by the labels of others, in {folds} parts, and without one of these the "
+                f"others do not suffice: {within_a_sentence(error.plain.partition(':')[0])}. Give other data to fit "
+                "on, or repair without calibration.",
+                column="relevance",
+            ) from error
         estimates[applied] = fitted.estimates(scores[applied])
-        flat |= _is_flat(fitted, scores[applied])
-    return CalibratedScores(estimates, kind, folds, float(np.mean((estimates - labels) ** 2)), flat)
+        flat |= fitted.flat
+    with np.errstate(over="ignore"):
+        squares = float(np.mean((estimates - labels) ** 2))
+    return CalibratedScores(estimates, kind, folds, squares, flat, items_apart=items is not None)
 
 
-def _is_flat(fitted: Calibration, scores: FloatArray) -> bool:
-    return bool(np.ptp(scores) > 0 and np.ptp(fitted.estimates(scores)) == 0)
+def _items_with_one_label(data: RankingDataset, scores: FloatArray, labels: FloatArray) -> IntArray | None:
+    """Codes of the items, if some are in several queries and all of those have one score and one label throughout.
+
+    Such labels belong to the items, not to what was asked: a map fitted to other queries would know them. Where a
+    single item differs, they belong to the queries, and nothing is left out, whatever the labels: a choice item by
+    item would itself depend on them.
+    """
+    names, codes, counts = np.unique(data.item_ids, return_inverse=True, return_counts=True)
+    if counts.max(initial=0) < 2:
+        return None
+    for values in (scores, labels):
+        first = np.empty(len(names))
+        first[codes] = values
+        if not np.allclose(first[codes], values, rtol=1e-6, atol=0):  # a model may round otherwise in another batch
+            return None
+    return np.asarray(codes, dtype=np.int64)
 
 
 def _scores(data: RankingDataset) -> FloatArray:

@@ -39,15 +39,17 @@ def prices_at_face_value(data: RankingDataset, fairness: Fairness, *, seed: int 
     Raises
     ------
     DataError
-        When there are no scores, or all of them are equal.
+        When there are no scores, or all of them are equal, or are so within each list.
     """
     if data.score is None:
         raise DataError("The data has no score: map a score column.", column="score")
     scores = np.asarray(data.score)
-    width = float(np.ptp(scores))
-    if width == 0:
-        raise DataError("All scores are equal: there is no order that a repair could cost.", column="score")
-    unit = (scores - scores.min()) / width
+    largest, starts = float(np.abs(scores).max(initial=0.0)), data.offsets[:-1]
+    if np.array_equal(np.maximum.reduceat(scores, starts), np.minimum.reduceat(scores, starts)):
+        where = "All scores are equal" if np.all(scores == scores[0]) else "All scores of each list are equal"
+        raise DataError(f"{where}: there is no order that a repair could cost.", column="score")
+    scores = scores / largest  # the difference of the largest numbers there are would overflow
+    unit = (scores - scores.min()) / np.ptp(scores)
     rows = []
     for name, (meaning, change) in TRANSFORMATIONS.items():
         found = repair(data, fairness, scores=change(unit), on_infeasible="relax", seed=seed)

@@ -17,6 +17,10 @@ from spofr_core.fairness import Fairness
 
 BINS = 10
 _NORMAL_95 = 1.959963984540054
+_FEWEST = 6
+"""Queries below which no gain can be told from chance at 95 %: 2 ** -5 of the coin tosses agree in all of six."""
+_ROUNDING = 1e-9
+"""What two sums of a list's DCG may differ by without being different."""
 
 
 def reliability(data: RankingDataset, calibrated: CalibratedScores | None = None, *, bins: int = BINS) -> pd.DataFrame:
@@ -74,6 +78,7 @@ class CalibrationGain:
     gain : float
         Of the calibrated over the plain, with its 95 % interval over the queries.
     interval : (float, float) or None
+        None with fewer than six queries: of five, all may gain by chance more often than one time in twenty.
     scores : CalibratedScores
     """
 
@@ -87,12 +92,15 @@ class CalibrationGain:
     def sentence(self) -> str:
         """Whether it is worth it, for people."""
         told = f"DCG {self.calibrated:.4g} instead of {self.plain:.4g}"
-        if self.interval is None or self.interval[0] <= 0 <= self.interval[1]:
-            return f"Calibrating the scores would change the repair by less than its interval tells apart: {told}."
+        of = self.scores.of
+        if self.interval is None:
+            return f"These queries are too few to say whether calibrating the {of} would gain anything: {told}."
+        if self.interval[0] <= 0 <= self.interval[1]:
+            return f"Calibrating the {of} would change the repair by less than its interval tells apart: {told}."
         change = "better" if self.gain > 0 else "worse"
         low, high = self.interval
         return (
-            f"A repair by calibrated scores would be {change}: {told}, {self.gain:+.3g} "
+            f"A repair by calibrated {self.scores.of} would be {change}: {told}, {self.gain:+.3g} "
             f"(95 % interval {low:+.3g} to {high:+.3g})."
         )
 
@@ -120,6 +128,6 @@ def calibration_gain(
     after = repair(data, fairness, scores=scores.estimates, **how)
     first, second = (np.asarray(each.after.table.dcg) for each in (before, after))
     change = second - first
-    return CalibrationGain(
-        float(first.mean()), float(second.mean()), float(change.mean()), bootstrap_mean(change, seed=seed), scores
-    )
+    change[np.abs(change) <= _ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
+    interval = bootstrap_mean(change, seed=seed) if len(change) >= _FEWEST else None
+    return CalibrationGain(float(first.mean()), float(second.mean()), float(change.mean()), interval, scores)

@@ -104,6 +104,8 @@ class SlicedExposure:
         large = np.count_nonzero(~np.isnan(relative), axis=1)
         low = np.where(np.isnan(relative), np.inf, relative).argmin(axis=1)
         high = np.where(np.isnan(relative), -np.inf, relative).argmax(axis=1)
+        last = relative.shape[1] - 1 - np.argmax(~np.isnan(relative[:, ::-1]), axis=1)
+        high = np.where(low == high, last, high)  # where all get the same, no group is compared with itself
         slices = np.arange(len(relative))
         top = np.where((large >= 2) & (relative[slices, high] > 0), relative[slices, high], np.nan)
         ratio = relative[slices, low] / top

@@ -120,6 +120,110 @@ def test_what_cannot_be_calibrated_is_said_in_a_sentence():
     assert "say nothing about the labels" in backwards.sentence
 
 
+def test_a_file_whose_relevant_items_are_all_in_one_query_is_refused_for_what_it_is():
+    data, _ = lists(30)
+    with pytest.raises(DataError, match="None of the 240 items is relevant"):
+        calibrated_scores(data.replace(relevance=np.zeros(240)))
+    lonely = data.replace(relevance=np.where(data.query_of_item == 3, 1.0, 0.0))
+    with pytest.raises(DataError, match=r"in 5 parts, .* none of the 192 items is relevant\. Give"):
+        calibrated_scores(lonely)
+
+
+def drawn_people(n=80, length=8, people=160, seed=0):
+    """Lists drawn from the same people again and again, whose labels no score could tell."""
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([rng.choice(people, length, replace=False) for _ in range(n)])
+    score, label = rng.random(people), rng.integers(0, 2, people).astype(float)
+    return lists(n, length)[0].replace(item_ids=rows, score=score[rows], relevance=label[rows])
+
+
+@pytest.mark.parametrize("kind", ["logistic", "isotonic"])
+def test_who_is_in_several_lists_is_not_calibrated_by_their_own_label(kind):
+    data = drawn_people()
+    person = data.item_ids[0]
+    flipped = data.replace(relevance=np.where(data.item_ids == person, 1 - data.relevance, data.relevance))
+    first, second = (calibrated_scores(each, kind).estimates for each in (data, flipped))
+    mine = data.item_ids == person
+    assert mine.sum() > 2
+    np.testing.assert_array_equal(first[mine], second[mine])
+    found = calibrated_scores(data, kind)
+    assert "fitted to the labels of other items in other queries, in 5 parts" in found.sentence
+    assert found.error > 0.24  # as large as that of a coin: nothing can be known of these people
+
+
+def test_labels_that_belong_to_the_query_are_all_learned_from():
+    data = drawn_people()
+    asked = data.replace(relevance=np.random.default_rng(1).integers(0, 2, data.n_items).astype(float))
+    found = calibrated_scores(asked)
+    assert not found.items_apart
+    same_in_all = lists(20)[0].replace(item_ids=np.tile(np.arange(8), 20), score=np.tile(np.arange(8.0), 20))
+    with pytest.raises(DataError, match=r"the others do not suffice: there is no item to calibrate by\."):
+        calibrated_scores(same_in_all.replace(relevance=np.tile([0.0, 1.0], 80)))
+
+
+@pytest.mark.parametrize("calibrate", [None, 0, 1, [1], np.zeros(3), "", "Isotonic"])
+def test_what_is_no_way_to_calibrate_is_refused(calibrate):
+    with pytest.raises(ConfigError, match="'calibrate' must be True, one of"):
+        repair(lists(20)[0], TIGHT, calibrate=calibrate)
+
+
+def test_other_data_that_is_the_same_data_is_calibrated_across_queries():
+    data, chance = lists(60)
+    better = data.with_scores(chance).replace(relevance=data.relevance)
+    across = calibrated_scores(better)
+    for other in (data, better, data.replace(notes=("read again",))):
+        found = repair(data, TIGHT, scores=chance, calibrate=other).calibrated
+        np.testing.assert_array_equal(found.estimates, across.estimates)
+        assert found.folds == 5
+    part = calibrated_scores(data[:20], data)
+    assert part.known == 20
+    assert "; 20 of these queries are among them" in part.sentence
+    assert calibrated_scores(data[:20], data[20:]).known == 0
+
+
+@pytest.mark.parametrize("size", [1e-290, 1e290])
+def test_scores_in_any_unit_are_calibrated_alike(size):
+    data, _ = lists(40)
+    for kind in ("logistic", "isotonic"):
+        plain = calibrated_scores(data, kind)
+        scaled = calibrated_scores(data.with_scores(size * data.score).replace(relevance=data.relevance), kind)
+        np.testing.assert_allclose(scaled.estimates, plain.estimates, rtol=1e-6)
+        assert not scaled.flat
+
+
+def test_rounding_is_no_gain_and_a_handful_of_queries_proves_none():
+    data, _ = lists(40)
+    equal = data.replace(relevance=np.repeat(np.arange(40) % 2, 8).astype(float))  # no order of a list is worth more
+    assert calibration_gain(equal, TIGHT).gain == 0
+    assert "by less than its interval tells apart" in calibration_gain(equal, TIGHT).sentence
+    few = calibration_gain(data[:5], TIGHT)
+    assert few.interval is None
+    assert few.sentence.startswith("These queries are too few to say")
+    assert calibration_gain(data[:6], TIGHT).interval is not None
+
+
+def test_the_gain_is_that_of_two_repairs():
+    data, _ = lists(50)
+    gain, plain, calibrated = calibration_gain(data, TIGHT), repair(data, TIGHT), repair(data, TIGHT, calibrate=True)
+    assert gain.plain == plain.summary["after"]["dcg"]
+    assert gain.calibrated == calibrated.summary["after"]["dcg"]
+    worth = 1 / np.log2(np.arange(2, 10))
+    by_hand = [
+        p * worth @ data.relevance[data.offsets[q] + ranking]
+        for q, policy in enumerate(calibrated.policies)
+        for ranking, p in zip(policy.rankings, policy.probabilities, strict=True)
+    ]
+    assert sum(by_hand) / 50 == pytest.approx(gain.calibrated)
+
+
+def test_a_calibrated_repair_calls_nothing_the_scores_that_is_not():
+    data, _ = lists(40)
+    plain, calibrated = repair(data, TIGHT), repair(data, TIGHT, calibrate=True)
+    assert "mean utility of the scores" in set(plain.table["label"])
+    assert "mean utility of the calibrated scores" in set(calibrated.table["label"])
+    assert (plain.summary["calibrated"], calibrated.summary["calibrated"]) == (False, True)
+
+
 def test_reliability_by_hand():
     data, _ = lists(100)
     table = reliability(data, bins=4)
@@ -147,6 +251,10 @@ def test_prices_do_not_depend_on_unit_or_zero_of_the_scores():
     np.testing.assert_allclose(free["price"], 0, atol=1e-12)
     with pytest.raises(DataError, match="All scores are equal"):
         prices_at_face_value(bare.with_scores(np.zeros(bare.n_items)), TIGHT)
+    with pytest.raises(DataError, match="All scores of each list are equal"):
+        prices_at_face_value(bare.with_scores(bare.query_of_item / 7), TIGHT)
+    largest = bare.with_scores(1.7e308 * (2 * bare.score / bare.score.max() - 1))  # from one end of all numbers on
+    np.testing.assert_allclose(prices_at_face_value(largest, TIGHT)["price"], table["price"], atol=1e-3)
 
 
 def test_the_shell_calibrates(tmp_path):
