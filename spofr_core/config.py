@@ -50,15 +50,17 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
     """The first complaint of pydantic as one sentence in the words of this package."""
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"] if not _UNION_BRANCH.match(str(part)))
+    # Who trains "SPOFR" in a shell or on a page knows nothing of a class SPOFRSettings.
+    settings = model.__name__.removesuffix("Settings")
     allowed = ", ".join(info.alias or name for name, info in model.model_fields.items())
     if first["type"] == "extra_forbidden":
         close = difflib.get_close_matches(field, list(model.model_fields), n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        return f"{model.__name__} has no setting {field!r}; it takes: {allowed}.{hint}"
+        return f"{settings} has no setting {field!r}; it takes: {allowed}.{hint}"
     if first["type"] == "missing":
-        return f"{model.__name__} needs the setting {field!r}; it takes: {allowed}."
+        return f"{settings} needs the setting {field!r}; it takes: {allowed}."
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "value_error":
-        return f"{model.__name__}: {message}"
+        return f"{settings}: {message}"
     message = message[0].lower() + message[1:]
-    return f"{model.__name__}: {field!r} is {first['input']!r}: {message}."
+    return f"{settings}: {field!r} is {first['input']!r}: {message}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,20 @@ def write_whole(path: str | Path, content: bytes | Iterator[bytes], *, durable: 
 def write_json(path: Path, content: dict[str, Any], *, mode: int = 0o644) -> None:
     """Replace a JSON file as a whole."""
     write_whole(path, (json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"), mode=mode)
+
+
+def read_whole(path: Path) -> bytes:
+    """The bytes of a file. What has no end, or waits for somebody to write (a device, a pipe), is never opened.
+
+    Raises
+    ------
+    OSError
+        When it cannot be read, or is no file.
+    """
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
+    return path.read_bytes()
 
 
 def parse_json(text: str | bytes) -> Any:

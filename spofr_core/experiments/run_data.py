@@ -48,8 +48,12 @@ def load_splits(config: RunConfig) -> Splits:
     data = read_dataset(str(source.file), **columns)
     for name in ("features", "relevance"):
         if getattr(data, name) is None:
+            why = next((f" {note}" for note in data.notes if name in note), "")
             raise DataError(
-                f"{source.label!r} has no {name} to learn from: name the columns under 'columns'.", column=name
+                f"{source.label!r} has no {name} to learn from.{why}",
+                column=name,
+                mend=f"Name its column: in a sweep under 'columns', in a shell with --{name} '...'.",
+                on_page="Choose its column.",
             )
     return data.split(seed=config.data_seed)
 

@@ -10,6 +10,7 @@ from spofr_core.experiments.progress import format_duration
 from spofr_core.experiments.run_data import DataShelf, trimmed
 from spofr_core.experiments.runs.execution import execute
 from spofr_core.experiments.sweep_spec import RunConfig
+from spofr_core.reporting import counted
 
 PROBE_STEPS = 20
 
@@ -29,8 +30,11 @@ class Estimate:
     def __str__(self) -> str:
         if not self.runs:
             return "Nothing is left to do."
-        between = f"between {format_duration(self.low)} and {format_duration(self.high)}"
-        return f"{self.runs} runs on {self.workers} workers: {between}, depending on how soon training stops."
+        work = f"{counted(self.runs, 'run', 'runs')} on {counted(self.workers, 'worker', 'workers')}"
+        low, high = format_duration(self.low), format_duration(self.high)
+        if low == high:
+            return f"{work}: about {low}."
+        return f"{work}: between {low} and {high}, depending on how soon training stops."
 
 
 def estimate(configs: tuple[RunConfig, ...], shelf: DataShelf, *, workers: int = 1) -> Estimate:

@@ -309,6 +309,8 @@ class Estimator(ABC):
         named = len(names) == size or (not names and size == 1)  # who learns nothing scores by one constant
         if {scaler["center"].shape, scaler["spread"].shape} != {(size,)} or not named:
             raise DataError(f"the scaler, the scorer and the {len(names)} features do not belong together")
+        if len(set(names)) < size and names:
+            raise DataError(f"two of the {size} features have the same name")
         texts = {name: read_text_file(directory, text, header) for name, text in kind.text_files.items()}
         calibration = header.get("calibration")
         return Learned(
@@ -428,27 +430,27 @@ class Estimator(ABC):
         _, _, collapsed = score_spread(sample.scores(self.learned.scorer), sample.offsets)
         if collapsed <= 0.5:
             return
+        remedies = ", ".join(("another seed", *self.learned.scorer.when_collapsed))
         text = (
             f"The scorer gives all items the same score in {collapsed:.0%} of the training lists: its rankings "
-            "are coin tosses. Try another seed, a wider network (hidden=(32,)), smaller leaves (leaf_items=5) or a "
-            "smaller learning rate."
+            f"are coin tosses. Try {remedies} or a smaller learning rate."
         )
         learned = self.learned
         self._learned = replace(learned, report=replace(learned.report, notes=(*learned.report.notes, text)))
         warnings.warn(text, CollapsedScores, stacklevel=3)
 
 
-_COUNT_SENTENCES = {
-    "lists_without_relevant_item": "{} training lists have no relevant item",
-    "single_group_lists": "{} training lists have a single group: nothing is asked of their policies",
-    "constant_features": "{} features are constant in the training data and carry no information",
-    "lists_without_quota": "{} training lists have no ranking that meets the quota, and were trained without it",
-    "relaxed_lists": "{} training lists cannot meet delta and were trained with the smallest one that they can meet",
+_COUNTED = {
+    "lists_without_relevant_item": "Training lists without a relevant item",
+    "single_group_lists": "Training lists with a single group, of which nothing is asked",
+    "constant_features": "Features that are constant in the training data and carry no information",
+    "lists_without_quota": "Training lists without a ranking that meets the quota, trained without it",
+    "relaxed_lists": "Training lists that cannot meet delta, trained with the smallest one that they can meet",
 }
 
 
 def _sentences(counts: dict[str, int]) -> list[str]:
-    return [text.format(counts[name]) + "." for name, text in _COUNT_SENTENCES.items() if counts.get(name)]
+    return [f"{what}: {counts[name]:,}." for name, what in _COUNTED.items() if counts.get(name)]
 
 
 def _need_features(data: RankingDataset) -> None:

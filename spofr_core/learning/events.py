@@ -84,6 +84,8 @@ class FitReport:
     ----------
     stopped : str
         Why it ended: "early stopping", "max_steps", "max_epochs", "callback".
+    epochs : float
+        Passes over the training lists; the last one of a stage counts as far as it went.
     best_step : int
         Step of the weights that were kept.
     best : dict
@@ -99,7 +101,7 @@ class FitReport:
 
     method: str
     stopped: str
-    epochs: int
+    epochs: float
     steps: int
     best_step: int
     seconds: float

@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from spofr_core.errors import DataError
-from spofr_core.files import parse_json, write_whole
+from spofr_core.files import parse_json, read_whole, write_whole
 
 FORMAT = "spofr-model"
 FORMAT_VERSION = 1
@@ -73,7 +73,7 @@ def read_model(directory: str | Path) -> ModelFile:
     header = _read_header(place / HEADER_FILE)
     path = place / WEIGHTS_FILE
     try:
-        weights = path.read_bytes()
+        weights = read_whole(path)
     except OSError as error:
         raise DataError(f"The weights {path} cannot be read ({error.strerror}): save the model again.") from error
     if hashlib.sha256(weights).hexdigest() != header.get("weights_sha256"):
@@ -97,7 +97,7 @@ def read_text_file(directory: str | Path, name: str, header: dict[str, Any]) -> 
     """
     path = Path(directory) / name
     try:
-        content = path.read_bytes()
+        content = read_whole(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): save the model again.") from error
     known = header.get("texts_sha256")
@@ -111,7 +111,7 @@ def read_text_file(directory: str | Path, name: str, header: dict[str, Any]) -> 
 
 def _read_header(path: Path) -> dict[str, Any]:
     try:
-        header = parse_json(path.read_bytes())
+        header = parse_json(read_whole(path))
     except OSError as error:
         raise DataError(
             f"There is no model in {path.parent} ({path.name}: {error.strerror}); give the directory of a saved model."
@@ -121,8 +121,11 @@ def _read_header(path: Path) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise DataError(f"{path} does not describe a model of this package; its 'format' must be {FORMAT!r}.")
     if header.get("format_version") != FORMAT_VERSION:
+        written_by = header.get("versions")
+        release = written_by.get("spofr", "unknown") if isinstance(written_by, dict) else "unknown"
         raise DataError(
-            f"{path} has format version {header.get('format_version')!r}, this package reads {FORMAT_VERSION}: "
-            f"it was written by version {header.get('versions', {}).get('spofr', 'unknown')} of the package."
+            f"{path} has format version {header.get('format_version')!r}, this package reads "
+            f"{FORMAT_VERSION}: it was written by version {release} of the package; read it with that "
+            "one, or train it again."
         )
     return header

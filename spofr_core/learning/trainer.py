@@ -56,6 +56,7 @@ class _Position:
     since_best: int = 0
     start_step: int = 0
     seconds: float = 0.0
+    skipped: float = 0.0
     stopped: str = ""
 
 
@@ -64,7 +65,7 @@ class Outcome:
     """What the loop hands back: the scorer holds the chosen weights."""
 
     stopped: str
-    epochs: int
+    epochs: float
     steps: int
     best_step: int
     seconds: float
@@ -147,7 +148,8 @@ class Trainer:
             self._tell("end")
         at = self._at
         best: dict[str, Any] = next((m for m in reversed(self._history) if m["step"] == at.best_step), {})
-        return Outcome(at.stopped, at.epoch, at.step, at.best_step, self._elapsed(), best, self._history, self._notes)
+        passes = at.epoch - at.skipped
+        return Outcome(at.stopped, passes, at.step, at.best_step, self._elapsed(), best, self._history, self._notes)
 
     def _epoch(self, stage: Stage) -> str:
         """One pass over the lists; returns why the stage ends, or an empty text if it goes on."""
@@ -156,17 +158,22 @@ class Trainer:
         stage.loss.start_epoch(int(np.random.SeedSequence([settings.seed, at.epoch, 1]).generate_state(1)[0]))
         at.epoch += 1
         at.stage_epoch += 1
-        for batch in self._scorer.batches(stage.lists, order, settings.batch_size):
-            self._step(stage.loss, batch)
-            if self._validator is not None and at.stage_step % settings.validate_every == 0:
-                if not self._validate():
-                    at.since_best += 1
-                    if at.since_best % max(1, settings.patience // 4) == 0:
-                        stage.loss.stalled()
-                if at.since_best >= settings.patience:
-                    return "early stopping"
-            if at.stage_step >= stage.max_steps:
-                return "max_steps"
+        before, batches = at.stage_step, iter(self._scorer.batches(stage.lists, order, settings.batch_size))
+        try:
+            for batch in batches:
+                self._step(stage.loss, batch)
+                if self._validator is not None and at.stage_step % settings.validate_every == 0:
+                    if not self._validate():
+                        at.since_best += 1
+                        if at.since_best % max(1, settings.patience // 4) == 0:
+                            stage.loss.stalled()
+                    if at.since_best >= settings.patience:
+                        return "early stopping"
+                if at.stage_step >= stage.max_steps:
+                    return "max_steps"
+        finally:
+            left = sum(1 for _ in batches)
+            at.skipped += left / max(1, at.stage_step - before + left)
         if stage.max_epochs is not None and at.stage_epoch >= stage.max_epochs:
             return "max_epochs"
         return ""

@@ -99,7 +99,7 @@ class NetworkSettings(TrainingSettings):
         if scorer == "trees":
             raise ValueError(
                 "DELTR and FULTR learn with a network; scorer 'trees' is for SPOFR, predict-then-optimise and the "
-                "plain sort. Leave these two out, or set the scorer of the others alone."
+                "plain sort. Leave these two out here, and train them with the network in a run or sweep of their own."
             )
         return scorer
 
@@ -110,8 +110,14 @@ LOSSES_CALLED_SCORERS = ("listnet", "logistic")
 
 def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings from before there was a choice of scorers, in the words of now: `scorer` named the loss then."""
-    if settings.get("scorer") not in LOSSES_CALLED_SCORERS:
+    scorer, loss = settings.get("scorer"), settings.get("loss")
+    if scorer not in LOSSES_CALLED_SCORERS:
         return dict(settings)
+    if loss is not None and loss != scorer:
+        raise ValueError(
+            f"scorer={scorer!r} is an older name of loss={scorer!r}, but the loss is said to be {loss!r}: leave one of "
+            "them out, or set scorer to 'network' or 'trees'."
+        )
     return {**{name: value for name, value in settings.items() if name != "scorer"}, "loss": settings["scorer"]}
 
 

@@ -21,6 +21,7 @@ def test_ratios_are_printed_beside_the_papers_and_follow_from_the_seconds(tmp_pa
     assert measured["ratios"]["1000 clicks: fultr / spofr"] == table["ratios"]["fultr / spofr"]
     assert "1000 clicks: spofr / listnet" in result.output
     trees = measured["trees_on_adult"]
-    assert 0 < trees["solver_share_of_a_round"] < 1
+    assert 0 < trees["ratios"]["solver / round of SPO+ on trees"] < 1
+    assert "adult: solver / round of SPO+ on trees" in result.output
     best = trees["seconds_to_best"]
     assert measured["ratios"]["adult: trees / network to the best validation"] == best["trees"] / best["network"]

@@ -39,7 +39,7 @@ def test_a_sweep_from_a_file_then_its_runs(spofr, spec, tmp_path):
     first = spofr("sweep", spec, "--out", out)
     assert first.exit_code == 0, first.output
     assert "2 runs, 0 of them done before." in first.stderr
-    assert "2 runs on 1 workers: between" in first.stderr
+    assert "2 runs on 1 worker: " in first.stderr
     assert "2 of 2 runs are done" in first.stdout
     again = spofr("sweep", spec, "--out", out, "--json", "-")
     assert json.loads(again.stdout) == {"runs": 2, "done": 2, "failures": {}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -153,3 +154,32 @@ def test_what_is_not_the_files_fault_is_not_called_damage(
     monkeypatch.setattr(Estimator, "_read_learned", fails)
     with pytest.raises(type(error)):
         load_model(whole)
+
+
+def test_a_header_of_another_format_whose_versions_are_no_names(whole: Path, tmp_path: Path) -> None:
+    place = altered(whole, tmp_path / "m", lambda content: content | {"format_version": 9, "versions": [1]}, same)
+    with pytest.raises(DataError, match=r"has format version 9, this package reads 1.*version unknown of the package"):
+        load_model(place)
+
+
+def test_two_features_of_one_name(whole: Path, tmp_path: Path) -> None:
+    def twice(content: dict[str, Any]) -> dict[str, Any]:
+        return content | {"feature_names": content["feature_names"][:1] * len(content["feature_names"])}
+
+    with pytest.raises(DataError, match="have the same name"):
+        load_model(altered(whole, tmp_path / "m", twice, same))
+
+
+@pytest.mark.parametrize("name", [HEADER_FILE, WEIGHTS_FILE, "trees.txt"])
+@pytest.mark.parametrize("kind", ["endless", "pipe", "itself"])
+def test_what_is_no_file_is_never_opened(tmp_path: Path, name: str, kind: str) -> None:
+    data, place = load_sample("hiring"), tmp_path / "m"
+    model = PredictThenOptimize(Fairness(delta=0.1), scorer="trees", max_steps=1, seed=0)
+    model.fit(data.train[:20], data.validation[:20]).save(place)
+    (place / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(place / name)
+    else:
+        (place / name).symlink_to("/dev/zero" if kind == "endless" else place / name)
+    with pytest.raises(DataError, match=r"a device or a pipe, not a file|Too many levels of symbolic links"):
+        load_model(place)

@@ -219,3 +219,12 @@ def test_names_of_methods_cost_no_import_of_torch():
     code = "import sys; from spofr_core.learning import METHODS, SCORERS; METHODS.names; print('torch' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"
+
+
+def test_an_older_name_of_the_loss_that_contradicts_the_loss_is_refused():
+    same = PredictThenOptimize(FAIRNESS, scorer="logistic", loss="logistic").settings
+    assert (same.scorer, same.loss) == ("network", "logistic")
+    with pytest.raises(
+        ConfigError, match="scorer='logistic' is an older name of loss='logistic', but the loss is said"
+    ):
+        PredictThenOptimize(FAIRNESS, scorer="logistic", loss="listnet")

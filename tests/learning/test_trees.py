@@ -298,6 +298,11 @@ def test_a_hostile_tree_is_refused_in_a_sentence(change, words):
         read_tree(STUMP.replace(*change), 2, "tree 0")
 
 
+def test_a_line_of_millions_of_words_is_refused_before_any_is_read():
+    with pytest.raises(DataError, match="1000003 numbers as leaf_value, not 3"):  # not: that is no number
+        read_tree(STUMP.replace("leaf_value=", "leaf_value=" + "x " * 1_000_000), 2, "tree 0")
+
+
 def test_what_is_no_forest_is_refused():
     text = Forest(2, [read_tree(STUMP, 2, "t")] * 2).to_text()
     for damaged in ("", "tree", text.replace("end of trees", "end"), text.replace("Tree=1", "Tree=7"), text[9:]):

@@ -122,7 +122,7 @@ def _output(
         model=_files(model) | {CARD_FILE: model_card(model, facts).encode("utf-8")},
         report=report,
         history=history,
-        notes=(*notes, *report["notes"]),
+        notes=tuple(dict.fromkeys((*notes, *report["notes"]))),  # what was warned of is in the report too
         versions=versions(),
     )
 

@@ -19,7 +19,7 @@ from spofr_core.experiments.runs.store import RunStore
 from spofr_core.files import explain_full_disk, write_whole
 
 _TEXT = ("run", "dataset", "method", "unit", "notion", "status")
-_WHOLE = ("groups", "clicks", "seed", "epochs")
+_WHOLE = ("groups", "clicks", "seed")
 
 
 def results_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:

@@ -32,6 +32,7 @@ class NetworkScorer(Scorer):
     """
 
     name = "network"
+    when_collapsed = ("a wider network (hidden=(32,))",)
 
     def __init__(self, n_features: int, widths: tuple[int, ...], *, weight_decay: float = 0.0, seed: int = 0) -> None:
         self.network = build_network(n_features, widths, seed)

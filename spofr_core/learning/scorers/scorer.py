@@ -39,6 +39,9 @@ class Scorer(ABC):
     text_files: ClassVar[Mapping[str, str]] = {}
     """Arrays of bytes that are a text, by the names of the files that they are saved in, beside the other arrays."""
 
+    when_collapsed: ClassVar[tuple[str, ...]] = ()
+    """What to try where it gives all items the same score, besides another seed and a smaller learning rate."""
+
     checkpoint_every: ClassVar[int] = 1
     """Epochs between two states of an unfinished fit."""
 

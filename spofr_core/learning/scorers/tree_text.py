@@ -165,13 +165,16 @@ def _numbers(lines: dict[str, str], key: str, count: int, name: str, kind: Any) 
     """The numbers of a line, finite and as many as there must be."""
     if not count:
         return np.empty(0, dtype=kind)
-    words = lines.get(key, "").split(" ")
+    line = lines.get(key, "")
+    found = line.count(" ") + 1
+    if found != count:  # before anything is made of a line that may be long
+        raise _damaged(f"{name} has {found} numbers as {key}, not {count}")
     try:
-        values = np.array([kind(word) for word in words], dtype=kind)
+        values = np.array([kind(word) for word in line.split(" ")], dtype=kind)
     except (ValueError, OverflowError):
         raise _damaged(f"{name} has a {key} that is no number") from None
-    if len(values) != count or not np.isfinite(values).all():
-        raise _damaged(f"{name} has {len(values)} numbers as {key}, not {count} finite ones")
+    if not np.isfinite(values).all():
+        raise _damaged(f"{name} has numbers as {key} that are not {count} finite ones")
     return values
 
 

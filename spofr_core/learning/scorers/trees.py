@@ -48,6 +48,7 @@ class TreeScorer(Scorer):
     """
 
     name = "trees"
+    when_collapsed = ("smaller leaves (leaf_items=5)",)
     usual_settings: ClassVar[Mapping[str, Any]] = {"learning_rate": 0.05, "validate_every": 5, "patience": 10}
     text_files: ClassVar[Mapping[str, str]] = {"model": "trees.txt"}
     checkpoint_every = 10
