@@ -161,10 +161,18 @@ class Estimator(ABC):
                 f"None of the {len(train)} training lists has a relevant item: there is no order to learn.",
                 column="relevance",
             )
+        if float(lists.labels.min()) == float(lists.labels.max()):
+            raise DataError(
+                f"All {train.n_items:,} training items have the relevance {float(lists.labels.max()):g}: there is no "
+                "order to learn. Choose a column of labels that differ.",
+                column="relevance",
+            )
         if validation is None:
             lists, held_out = self._hold_out(lists, notes)
         else:
-            held_out = Lists.of(self._same_groups(validation, train), scaler, self._columns(validation, train))
+            held_out = self._judges(
+                Lists.of(self._same_groups(validation, train), scaler, self._columns(validation, train)), notes
+            )
         scorer = self._scorer_type.build(len(columns), self.settings)
         outcome = Trainer(
             self.method,
@@ -200,6 +208,17 @@ class Estimator(ABC):
         best = self._best_worth(lists, decision)
         return Validator(lists, decision, self.fairness, best, self._penalty(lists))
 
+    @staticmethod
+    def _judges(lists: Lists, notes: list[str]) -> Lists | None:
+        """The validation lists, unless every order is worth the same to them: the first weights would be the best."""
+        if lists.labels_differ.any():
+            return lists
+        notes.append(
+            "In each of the validation lists all items are equally relevant, so that they cannot tell which weights "
+            "are better: those of the last step were kept."
+        )
+        return None
+
     def _hold_out(self, lists: Lists, notes: list[str]) -> tuple[Lists, Lists | None]:
         """Split lists off for validation; copies of one list stay together."""
         owner = repeats(lists)
@@ -208,7 +227,7 @@ class Estimator(ABC):
         chosen = np.random.default_rng([self.settings.seed, 2**31]).permutation(n_distinct)[:wanted]
         held = np.isin(owner, chosen)
         kept = lists.label_totals[~held]
-        if not wanted or not np.any(kept > 0) or not np.any(lists.label_totals[held] > 0):
+        if not wanted or not np.any(kept > 0) or not np.any(lists.labels_differ[held]):
             notes.append("No validation lists: the weights of the last step were kept.")
             return lists, None
         notes.append(f"{int(held.sum())} of {len(lists)} training lists were held out for validation.")

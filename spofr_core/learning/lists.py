@@ -110,6 +110,12 @@ class Lists:
         """(Q,): sum of the labels of each list."""
         return np.asarray(np.add.reduceat(self.labels.numpy(), self.offsets[:-1], dtype=np.float64))
 
+    @cached_property
+    def labels_differ(self) -> NDArray[np.bool_]:
+        """(Q,): whether some items of a list are more relevant than others, so that one order is worth more."""
+        labels, starts = self.labels.numpy(), self.offsets[:-1]
+        return np.asarray(np.minimum.reduceat(labels, starts) < np.maximum.reduceat(labels, starts))
+
     def take(self, queries: IntArray) -> Lists:
         """These lists only, in this order."""
         rows, offsets = self._rows(queries)

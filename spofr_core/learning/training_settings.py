@@ -56,7 +56,7 @@ class TrainingSettings(StrictModel):
     batch_size: int = Field(default=64, ge=1)
     weight_decay: float = Field(default=0.0, ge=0)
     leaves: int = Field(default=31, ge=2, le=4096)
-    leaf_items: int = Field(default=20, ge=1)
+    leaf_items: int = Field(default=20, ge=1, lt=2**31)  # LightGBM counts in 32 bits
     max_steps: int = Field(default=3000, ge=1)
     max_epochs: int | None = Field(default=None, ge=1)
     validate_every: int = Field(default=20, ge=1)
@@ -64,7 +64,7 @@ class TrainingSettings(StrictModel):
     validation_share: float = Field(default=0.2, ge=0, lt=1)
     scaling: Literal["standard", "none"] = "standard"
     exclude_features: tuple[str, ...] = ()
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**64)
 
     @model_validator(mode="before")
     @classmethod

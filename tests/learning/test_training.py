@@ -351,6 +351,26 @@ def test_no_relevant_item_at_all_is_an_error(train):
         SPOFR(FAIRNESS, **QUICK).fit(data)
 
 
+def test_items_that_are_all_equally_relevant_are_an_error(train):
+    for relevance in (1.0, 0.1):
+        data = train.replace(relevance=np.full(train.n_items, relevance))
+        with pytest.raises(DataError, match=rf"All \d+ training items have the relevance {relevance:g}: there is no"):
+            PredictThenOptimize(FAIRNESS, loss="lambdarank", **QUICK).fit(data)
+
+
+@pytest.mark.parametrize("relevance", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("method", "options"), [*((name, {}) for name in LEARNING), ("pto", {"loss": "lambdarank"})], ids=str
+)
+def test_validation_lists_that_tell_no_order_do_not_keep_the_first_weights(method, options, relevance, train):
+    blind = toy_data(3, n_groups=3, seed=1)
+    blind = blind.replace(relevance=np.full(blind.n_items, relevance))
+    model = make_estimator(method, FAIRNESS, **QUICK, **options).fit(train, blind)
+    alone = make_estimator(method, FAIRNESS, **QUICK, **options, validation_share=0.0).fit(train)
+    np.testing.assert_array_equal(model.scores(train), alone.scores(train))
+    assert "equally relevant, so that they cannot tell which weights are better" in " ".join(model.report.notes)
+
+
 @pytest.mark.parametrize("method", LEARNING)
 def test_lists_of_a_single_group_are_counted(method, train, validation):
     groups = np.array(train.groups)
@@ -460,6 +480,9 @@ def test_unknown_settings_are_refused():
         make_estimator("spo", FAIRNESS)
     with pytest.raises(ConfigError, match="every layer needs a width"):
         TrainingSettings(hidden=(8, 0))
+    for setting, beyond in (("seed", 2**64), ("leaf_items", 2**31)):
+        with pytest.raises(ConfigError, match=f"{setting!r} is {beyond}: input should be less than {beyond}"):
+            TrainingSettings(**{setting: beyond})
 
 
 @pytest.mark.parametrize("method", [FULTR, DELTR, Unfair])

@@ -312,6 +312,13 @@ def test_what_is_no_forest_is_refused():
         Forest.from_text(text, 3)
 
 
+def test_leaves_whose_sum_is_no_number_are_refused():
+    steep = STUMP.replace("leaf_value=0.25", "leaf_value=1e308")
+    text = Forest(2, [read_tree(steep, 2, "t")] * 2).to_text()
+    with pytest.raises(DataError, match="leaves are so large that scores would overflow"):
+        Forest.from_text(text, 2)
+
+
 def test_cut_anywhere_it_is_refused_or_the_same():
     whole = Forest(2, [read_tree(STUMP, 2, "t")]).to_text()
     end = whole.index("end of trees") + len("end of trees")

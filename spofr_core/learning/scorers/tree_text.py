@@ -108,6 +108,10 @@ class Forest:
             if first != str(number):
                 raise _damaged(f"tree {number} is missing")
             trees.append(read_tree(lines.rstrip("\n"), n_features, f"tree {number}"))
+        with np.errstate(over="ignore"):
+            largest = float(np.sum([np.abs(tree.value).max() for tree in trees]))
+        if not np.isfinite(largest):
+            raise _damaged("its leaves are so large that scores would overflow")
         return cls(n_features, trees)
 
 

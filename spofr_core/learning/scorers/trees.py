@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import torch
 
-from spofr_core.errors import DataError, SpofrError
+from spofr_core.errors import DataError, SpofrError, first_line
 from spofr_core.learning.scorers.scorer import SCORERS, Arrays, Features, FloatArray, Scorer
 from spofr_core.learning.scorers.tree_text import Forest, constant_tree, grown_tree
 
@@ -154,7 +154,7 @@ class TreeScorer(Scorer):
             booster = lightgbm.Booster(settings, dataset)
             booster.update(fobj=lambda *_: given)
         except lightgbm.basic.LightGBMError as error:
-            raise SpofrError(f"LightGBM could not grow a tree: {error}.") from error
+            raise SpofrError(f"LightGBM could not grow a tree: {first_line(error)}.") from error
         tree = grown_tree(booster.model_to_string(), self._forest.n_features)
         if len(tree.feature):
             self._forest.trees.append(tree)
