@@ -142,10 +142,15 @@ class DataOptions:
 
     def read(self, **changes: Any) -> RankingDataset:
         """The file, or what an audit of the sample opens on."""
+        self.check_one_source()
         if self.sample is not None:
-            self.check_one_source()
             if self.each_item and self.groups is not None:
                 raise ConfigError("--groups and --each-item both say how items are grouped; name one.")
+            if self.features is not None:
+                raise ConfigError(
+                    f"--features says what a model learns from; the ranking of the sample {self.sample} is there "
+                    "already and does not depend on it. Leave it out here."
+                )
             return SAMPLES[self.sample].grouped_data(EACH_ITEM if self.each_item else self._grouping)
         if self.file is None:
             raise ConfigError(f"Name a FILE, or a bundled dataset with --sample ({SAMPLES.listed()}).")
@@ -174,9 +179,18 @@ class DataOptions:
         return None if self.groups is None else str(self.groups)
 
     def check_one_source(self) -> None:
-        """Refuse a file and a sample at once."""
+        """Refuse a file and a sample at once, and what says something about the one that is not there."""
         if self.sample is not None and self.file is not None:
             raise ConfigError(f"Both the file {str(self.file)!r} and --sample {self.sample} are given; name one.")
+        if self.file is not None and self.groups is not None:
+            raise ConfigError(
+                f"--groups {self.groups} is for a bundled dataset; name the column of the groups with --group."
+            )
+        unused = [name for name in _OF_FILES if getattr(self, name) not in (None, [])]
+        if self.sample is not None and unused:
+            option = f"--{unused[0].replace('_', '-')}"
+            instead = ": say how it is grouped with --groups" if unused[0] == "group" else ", so leave it out"
+            raise ConfigError(f"{option} is for a file; the sample {self.sample} has columns of its own{instead}.")
 
     def mapping(self) -> dict[str, Any]:
         """The keyword arguments of `read_dataset` that these options stand for."""
@@ -205,6 +219,13 @@ class DataOptions:
             "item_groups": self.item_groups,
         }
         return {name: value for name, value in given.items() if value is not None} | {"missing": self.missing}
+
+
+_OF_FILES = (
+    "query", "item", "group", "score", "rank", "relevance", "leave_out_feature", "quantiles", "against_rest",
+    "rename_group", "leave_out_group", "format", "encoding", "delimiter", "decimal", "header", "qrels", "item_groups",
+)  # fmt: skip
+"""Options that say how a file is read: a sample would ignore them without a word."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -135,8 +135,8 @@ class RunConfig(StrictModel):
     position_bias: PositionBias = Field(default_factory=PositionBias)
     clicks: int | None = Field(default=None, ge=1)
     click_noise: float = Field(default=0.0, ge=0, le=1)
-    seed: int = Field(default=0, ge=0)
-    data_seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**63)  # tables of runs hold it in 64 bits with a sign
+    data_seed: int = Field(default=0, ge=0, lt=2**63)
     settings: dict[str, Any] = Field(default_factory=dict)
     merits: dict[str, float] | None = None
     judged_at: Delta | None = None
@@ -271,7 +271,7 @@ class SweepSpec(StrictModel):
             raise ValueError(f"'seeds' is {given:,}, and a sweep has at most {MOST_RUNS:,} runs; give fewer.")
         return tuple(range(given))
 
-    @field_validator("methods", "deltas", "penalties", "groups", "notions", "clicks", mode="before")
+    @field_validator("methods", "deltas", "penalties", "groups", "notions", "clicks", "scorers", mode="before")
     @classmethod
     def _one_value(cls, given: Any) -> Any:
         return (given,) if given is None or isinstance(given, str | int | float) else given
@@ -302,6 +302,12 @@ class SweepSpec(StrictModel):
             raise ValueError(f"'clicks' holds {min(c for c in self.clicks if c is not None)}; give 1 or more.")
         if any(seed < 0 for seed in self.seeds):
             raise ValueError(f"'seeds' holds {min(self.seeds)}; give numbers >= 0.")
+        for name, chosen in (("training", self.training), *self.method_settings.items()):
+            if self.scorers and "scorer" in chosen:
+                raise ValueError(
+                    f"'scorers' is {list(self.scorers)}, and the settings under {name!r} have the scorer "
+                    f"{chosen['scorer']!r}: leave one of them out; a loss is named by 'loss'."
+                )
         return self
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -82,6 +83,15 @@ def test_mass_moved_between_rankings_is_caught(policies, tmp_path):
         table.loc[(table["query_id"] == query) & (table["ranking"] == ranking), "probability"] += step
     write(table, tmp_path / path.name)
     assert run("verify", str(tmp_path / path.name), HIRING, "--delta", "0.03").exit_code == 1
+
+
+def test_what_floating_point_left_of_no_violation_is_no_violation(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = {"query": np.repeat(np.arange(30), 10), "item": np.arange(300), "group": rng.choice(["a", "b"], 300)}
+    pd.DataFrame({**rows, "score": 1.0}).to_csv(tmp_path / "equal.csv", index=False)
+    result = run("repair", str(tmp_path / "equal.csv"), "--delta", "10%", "--out", str(tmp_path / "p.parquet"))
+    assert result.exit_code == 0
+    assert "largest violation, either way      0.0 %      0.0 %" in result.stdout
 
 
 def test_certificates(tmp_path):

@@ -104,6 +104,27 @@ def test_a_file_is_split_by_query_and_its_model_knows_its_columns(tmp_path):
     assert whole["queries"]["share"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--sample", "adult", "--group", "race"], "--group is for a file; .* adult has columns .* with --groups"),
+        (["--sample", "adult", "--leave-out-group", "Male"], "--leave-out-group is for a file; .* so leave it out"),
+        (["--sample", "adult", "--no-header"], "--header is for a file"),
+        ([HIRING, "--groups", "3"], "--groups 3 is for a bundled dataset; name the column .* with --group"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("command", ["train", "audit"])
+def test_options_of_a_file_are_not_dropped_for_a_sample_nor_the_other_way_round(command, arguments, words):
+    with pytest.raises(ConfigError, match=words):
+        run(command, *arguments)
+
+
+def test_the_ranking_of_a_sample_does_not_depend_on_what_a_model_learns_from():
+    with pytest.raises(ConfigError, match="--features says what a model learns from"):
+        run("audit", "--sample", "adult", "--features", "work")
+
+
 def test_bad_settings(tmp_path):
     out = ["--out", str(tmp_path / "x"), "--sample", "hiring"]
     with pytest.raises(ConfigError, match="'method' must be one of"):

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from spofr_core.cli.application import app
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation import tradeoff
-from spofr_core.experiments import RunStore, SweepSpec, results, run_sweep
+from spofr_core.experiments import DatasetSpec, RunConfig, RunStore, SweepSpec, results, run_sweep
 from spofr_core.learning import load_model, with_scorer
 from spofr_core.reporting import in_order, is_baseline, is_guaranteed, method_style, method_title
 
@@ -95,3 +95,23 @@ def test_a_method_with_trees_has_a_title_and_a_look_of_its_own():
     looks = [method_style(name) for name in names]
     assert len({colour for colour, _ in looks}) == len({shape for _, shape in looks}) == len(names)
     assert in_order([*names[::-1], "new"]) == [*names, "new"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"training": {"scorer": "network"}},
+        {"method_settings": {"pto": {"scorer": "trees"}}},
+        {"method_settings": {"pto": {"scorer": "logistic"}}},  # the loss, in older settings
+    ],
+    ids=str,
+)
+def test_a_scorer_among_the_settings_does_not_undo_those_of_the_sweep(settings):
+    with pytest.raises(ConfigError, match=r"'scorers' is \['trees'\], and the settings under .* leave one of them out"):
+        SweepSpec.from_dict({"dataset": {"sample": "adult"}, "methods": ["pto"], "scorers": "trees", **settings})
+
+
+def test_a_seed_that_no_table_of_runs_can_hold_is_refused():
+    dataset = DatasetSpec(sample="adult")
+    with pytest.raises(ConfigError, match="'seed' is 9223372036854775808: input should be less than"):
+        RunConfig.single(dataset, "pto", {}, delta=0.1, seed=2**63)

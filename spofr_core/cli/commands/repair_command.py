@@ -19,6 +19,9 @@ from spofr_core.fairness import format_delta
 if TYPE_CHECKING:
     from spofr_core.evaluation import Repair
 
+ROUNDING = 1e-9
+"""What is smaller is what floating point left of 0: a percentage would show it as 0.1 %."""
+
 
 @with_options(source=DataOptions, ask=FairnessOptions)
 def repair_command(
@@ -111,7 +114,10 @@ def _print_repair(summary: dict[str, Any]) -> None:
     width = int(rows["label"].str.len().max())
     typer.echo(f"{'':{width}} {'before':>10} {'after':>10}")
     for row in rows.to_dict("records"):
-        cells = (_cell(float(row[when]), row["unit"]) for when in ("before", "after"))
+        values = (float(row[when]) for when in ("before", "after"))
+        if row["name"] != "score_utility":  # which may be in any unit
+            values = (0.0 if abs(value) < ROUNDING else value for value in values)
+        cells = (_cell(value, row["unit"]) for value in values)
         typer.echo(" ".join([f"{row['label']:{width}}", *(f"{cell:>10}" for cell in cells)]))
     for query in summary["relaxed"]:
         least = format_delta(query["min_delta"], summary["unit"])

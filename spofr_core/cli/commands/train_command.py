@@ -83,9 +83,9 @@ def run_config(
             "A model is trained with groups, which training and test lists share; an item on its own is in one list. "
             "Leave out --each-item here, and give it to `spofr audit --model` or `spofr repair --model`."
         )
+    source.check_one_source()
     groups = None
     if source.sample is not None:
-        source.check_one_source()
         dataset = DatasetSpec(sample=source.sample, features=source.feature_set)
         groups = SAMPLES[source.sample].groups_of(source.groups)
     elif source.file is not None:

@@ -151,7 +151,7 @@ def _draw_lists(pools: list[IntArray], count: int, length: int, rng: np.random.G
     if count < 1 or each < 1 or each + (more > 0) > short:
         raise ConfigError(
             f"{count} lists of {length} cannot be drawn with as many of each of {len(pools)} groups, the smallest of "
-            f"{short} people."
+            f"{short} people: ask for other numbers, or cross fewer columns."
         )
     drawn = []
     for k in range(count):
