@@ -217,9 +217,13 @@ def _checked(scores: npt.ArrayLike, relevance: npt.ArrayLike) -> tuple[FloatArra
     if not len(label):
         raise DataError("There is no item to calibrate by: give some with a score and a label.")
     top = float(label.max())
-    if not 0 < label.mean() < top:
+    # the mean of equal labels may be rounded below them, and that of nearly equal ones up to the largest
+    if label.min() == top or not 0 < label.mean() < top:
         kind = "relevant" if top == 0 else "of another relevance than the others"
-        raise DataError(f"None of the {len(label)} items is {kind}: there is nothing to calibrate by.")
+        raise DataError(
+            f"None of the {len(label)} items is {kind}: there is nothing to calibrate by. Give items whose labels "
+            "differ, or do without calibration."
+        )
     largest = float(np.abs(score).max())
     if largest != 0 and not _SMALLEST <= largest <= _LARGEST:
         raise DataError(

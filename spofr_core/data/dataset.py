@@ -361,13 +361,22 @@ class RankingDataset:
             When they are no numbers, not one an item, or not finite.
         """
         try:
-            values = np.asarray(scores)
-        except RuntimeError as error:  # of a tensor that still carries its gradient
-            raise DataError(f"The scores are no array ({first_line(error)}).", column="score") from error
+            values = np.ma.filled(np.ma.asarray(scores), np.nan) if np.ma.is_masked(scores) else np.asarray(scores)
+        except (RuntimeError, TypeError, ValueError) as error:  # of a tensor with its gradient or a type of its own
+            raise DataError(
+                f"The scores are no array of numbers ({first_line(error)}): give one number for each item.",
+                column="score",
+            ) from error
         if values.dtype.kind not in "buif":
             few = shortened(repr(values.ravel()[:2].tolist()))
             raise DataError(
                 f"The scores are {few} and so on, of the type {values.dtype}: a number for each item is needed.",
+                column="score",
+            )
+        if values.shape != (self.n_items,):
+            raise DataError(
+                f"The scores have the shape {values.shape}, but one number for each of the {self.n_items:,} items is "
+                "needed, in their order.",
                 column="score",
             )
         return self.replace(score=values.astype(np.float64), ranks=False)

@@ -102,6 +102,7 @@ def test_equal_scores_say_nothing_and_one_wild_score_does_not_hide_what_the_othe
     [
         ([1, 2], [0, 0], "None of the 2 items is relevant"),
         ([1, 2], [1, 1], "of another relevance than the others"),
+        (np.arange(56), np.full(56, 0.1), "of another relevance than the others"),  # whose mean is rounded down
         ([1], [0, 1], "1 scores and 2 labels"),
         ([np.nan, 1], [0, 1], "finite scores"),
         ([0, 1], [-1, 1], "labels from 0 up"),

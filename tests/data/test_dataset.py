@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -226,6 +227,25 @@ def test_a_seed_is_a_whole_number(seed: object) -> None:
 def test_scores_that_are_no_numbers_are_refused_in_a_sentence(scores: object) -> None:
     with pytest.raises(DataError, match=r"The scores are .* a number for each item is needed"):
         make().with_scores(scores)
+
+
+@pytest.mark.parametrize("scores", [1.0, [], np.zeros(5), np.zeros((6, 1)), np.zeros((6, 2))])
+def test_scores_that_are_not_one_an_item_are_refused_in_a_sentence(scores: object) -> None:
+    shape = re.escape(str(np.shape(scores)))
+    with pytest.raises(DataError, match=f"The scores have the shape {shape}, but one number for each of the 6 items"):
+        make().with_scores(scores)
+
+
+def test_scores_that_numpy_cannot_take_are_refused_in_a_sentence() -> None:
+    torch = pytest.importorskip("torch")
+    for scores in (torch.zeros(6, dtype=torch.bfloat16), [[1.0], [1.0, 2.0]], make()):
+        with pytest.raises(DataError, match=r"The scores are no array of numbers \(.*\): give one number for each item"):
+            make().with_scores(scores)
+
+
+def test_scores_behind_a_mask_are_missing() -> None:
+    with pytest.raises(DataError, match="'score' holds nan at query"):
+        make().with_scores(np.ma.masked_greater(np.arange(6.0), 4))
 
 
 def test_scores_that_still_carry_a_gradient_are_refused_in_a_sentence() -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from spofr_core.config import checked_seed
 from spofr_core.data import RankingDataset
 from spofr_core.data.calibration import CALIBRATIONS, check_calibratable
 from spofr_core.data.rows import rows_of
@@ -97,7 +98,10 @@ def calibrated_scores(data: RankingDataset, calibrate: Calibrate = True, *, seed
     kinds = [calibrate] if isinstance(calibrate, str) else list(CALIBRATIONS)
     known_kind = isinstance(calibrate, str) and calibrate in CALIBRATIONS
     if not (known_kind or calibrate is True or isinstance(calibrate, RankingDataset)):
-        raise ConfigError(f"'calibrate' must be True, one of {list(CALIBRATIONS)}, or other data, got {calibrate!r}.")
+        seen = repr(calibrate) if isinstance(calibrate, str | int | None) else f"a {type(calibrate).__name__}"
+        raise ConfigError(
+            f"'calibrate' must be True, one of {list(CALIBRATIONS)}, or other data as a RankingDataset, got {seen}."
+        )
     if data.score is None:
         raise DataError("The data has no score to calibrate: map a score column.", column="score")
     known = 0 if source is data else _queries_in_both(data, source)
@@ -132,9 +136,12 @@ def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedSco
     scores, labels = _scores(data), _labels(data)
     folds = min(FOLDS, len(data))
     if folds < 2:
-        raise DataError("A single query cannot be calibrated by the labels of others: give other data to fit on.")
+        raise DataError(
+            "A single query cannot be calibrated by the labels of others: repair without calibration.",
+            mend="In Python, other data of several queries can be given to fit on.",
+        )
     check_calibratable(scores, labels)
-    part = np.random.default_rng([seed, 1]).permutation(len(data)) % folds
+    part = np.random.default_rng([checked_seed(seed), 1]).permutation(len(data)) % folds
     estimates, flat, items = np.empty(len(scores)), False, _items_with_one_label(data, scores, labels)
     for fold in range(folds):
         learned, _ = rows_of(data.offsets, np.flatnonzero(part != fold))
@@ -146,9 +153,10 @@ def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedSco
         except DataError as error:
             raise DataError(
                 f"Each query is calibrated by the labels of others, in {folds} parts, and without one of these the "
-                f"others do not suffice: {within_a_sentence(error.plain.partition(':')[0])}. Give other data to fit "
-                "on, or repair without calibration.",
+                f"others do not suffice: {within_a_sentence(error.plain.partition(':')[0])}. Repair without "
+                "calibration.",
                 column="relevance",
+                mend="In Python, other data can be given to fit on.",
             ) from error
         estimates[applied] = fitted.estimates(scores[applied])
         flat |= fitted.flat

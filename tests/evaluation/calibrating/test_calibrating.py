@@ -125,7 +125,7 @@ def test_a_file_whose_relevant_items_are_all_in_one_query_is_refused_for_what_it
     with pytest.raises(DataError, match="None of the 240 items is relevant"):
         calibrated_scores(data.replace(relevance=np.zeros(240)))
     lonely = data.replace(relevance=np.where(data.query_of_item == 3, 1.0, 0.0))
-    with pytest.raises(DataError, match=r"in 5 parts, .* none of the 192 items is relevant\. Give"):
+    with pytest.raises(DataError, match=r"in 5 parts, .* none of the 192 items is relevant\. Repair"):
         calibrated_scores(lonely)
 
 
@@ -165,6 +165,12 @@ def test_labels_that_belong_to_the_query_are_all_learned_from():
 def test_what_is_no_way_to_calibrate_is_refused(calibrate):
     with pytest.raises(ConfigError, match="'calibrate' must be True, one of"):
         repair(lists(20)[0], TIGHT, calibrate=calibrate)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5])
+def test_a_seed_that_cuts_no_parts_is_refused(seed):
+    with pytest.raises(ConfigError, match=f"'seed' is {seed}; give an integer"):
+        calibrated_scores(lists(10)[0], seed=seed)
 
 
 def test_other_data_that_is_the_same_data_is_calibrated_across_queries():
