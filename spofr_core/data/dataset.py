@@ -16,8 +16,9 @@ from spofr_core.config import checked_seed
 from spofr_core.data.ids import plain
 from spofr_core.data.query_attributes import as_attributes, as_times, at_queries, query_mask
 from spofr_core.data.rows import all_finite, rows_of
+from spofr_core.data.score_array import one_score_an_item
 from spofr_core.data.shared_features import FeaturesField, SharedFeatures
-from spofr_core.errors import DataError, first_line, shortened
+from spofr_core.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -360,26 +361,7 @@ class RankingDataset:
         DataError
             When they are no numbers, not one an item, or not finite.
         """
-        try:
-            values = np.ma.filled(np.ma.asarray(scores), np.nan) if np.ma.is_masked(scores) else np.asarray(scores)
-        except (RuntimeError, TypeError, ValueError) as error:  # of a tensor with its gradient or a type of its own
-            raise DataError(
-                f"The scores are no array of numbers ({first_line(error)}): give one number for each item.",
-                column="score",
-            ) from error
-        if values.dtype.kind not in "buif":
-            few = shortened(repr(values.ravel()[:2].tolist()))
-            raise DataError(
-                f"The scores are {few} and so on, of the type {values.dtype}: a number for each item is needed.",
-                column="score",
-            )
-        if values.shape != (self.n_items,):
-            raise DataError(
-                f"The scores have the shape {values.shape}, but one number for each of the {self.n_items:,} items is "
-                "needed, in their order.",
-                column="score",
-            )
-        return self.replace(score=values.astype(np.float64), ranks=False)
+        return self.replace(score=one_score_an_item(scores, self.n_items), ranks=False)
 
     def with_groups(
         self,

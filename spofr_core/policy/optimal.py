@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.data import RankingDataset
+from spofr_core.data.score_array import score_array
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.policies import Policies
@@ -62,7 +63,7 @@ def fair_policy(
     offsets = np.array([0, len(items) if items.ndim else 0])
     lists = prepare(items, offsets, fairness, discount=discount, on_infeasible=on_infeasible)
     chosen = make_solver(solver) if isinstance(solver, str) else solver
-    programme = Programme(lists, np.asarray(scores), seed, tuple(constraints))
+    programme = Programme(lists, score_array(scores), seed, tuple(constraints))
     return Policies(lists, programme.scores, chosen.solve(programme))[0]
 
 
@@ -206,7 +207,7 @@ def _policies_of_arrays(
         on_infeasible=on_infeasible,
     )
     chosen = make_solver(solver) if isinstance(solver, str) else solver
-    programme = Programme(lists, np.asarray(scores), seed)
+    programme = Programme(lists, score_array(scores), seed)
     if item_ids is not None and len(item_ids) != lists.n_items:
         raise DataError(f"There are {len(item_ids)} item ids for {lists.n_items} items; give one per item.")
     if warm is not None and not (

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.config import checked_seed
+from spofr_core.data.score_array import score_array
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Schedule, plain_draw, shares_of
@@ -279,7 +280,7 @@ def _checked(scores: npt.ArrayLike, groups: Sequence[Any]) -> tuple[FloatArray, 
     n = len(labels)
     if not n:
         raise DataError("The list has no items; give at least one.", column="groups")
-    values = np.asarray(scores)
+    values = score_array(scores)
     if values.dtype != np.float64 or values.shape != (n,):  # whoever solves looks at the values
         values = checked_scores(scores, np.array([0, n]))
     if set(map(type, labels)) != {str}:
@@ -290,7 +291,7 @@ def _checked(scores: npt.ArrayLike, groups: Sequence[Any]) -> tuple[FloatArray, 
 
 def _alone(scores: npt.ArrayLike) -> list[str]:
     """A label for each place of a list; as texts they are in the order of the places, whatever the items are."""
-    return [f"item {place:06}" for place in range(1, len(np.atleast_1d(np.asarray(scores))) + 1)]
+    return [f"item {place:06}" for place in range(1, len(np.atleast_1d(score_array(scores))) + 1)]
 
 
 def _checked_items(items: Sequence[Any], n: int) -> list[str]:

@@ -239,7 +239,7 @@ def test_scores_that_are_not_one_an_item_are_refused_in_a_sentence(scores: objec
 def test_scores_that_numpy_cannot_take_are_refused_in_a_sentence() -> None:
     torch = pytest.importorskip("torch")
     for scores in (torch.zeros(6, dtype=torch.bfloat16), [[1.0], [1.0, 2.0]], make()):
-        with pytest.raises(DataError, match=r"The scores are no array of numbers \(.*\): give one number for each item"):
+        with pytest.raises(DataError, match=r"The scores are no array of numbers \(.*\): give one number for each"):
             make().with_scores(scores)
 
 

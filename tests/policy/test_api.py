@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -422,11 +424,24 @@ def test_repair_uses_the_scores_of_a_dataset() -> None:
 
 @pytest.mark.parametrize(
     ("scores", "words"),
-    [([1e308, -1e308], "overflow"), ([1 + 2j, 3], "not a number"), (["x", "y"], "not a number")],
+    [
+        ([1e308, -1e308], "overflow"),
+        ([10**400, 1], "not a number"),
+        ([1 + 2j, 3], "not a number"),
+        (["x", "y"], "not a number"),
+        (np.array(["2020", "2021"], dtype="datetime64[Y]"), "not a number .dates"),
+        ([[1.0], [1.0, 2.0]], "no array of numbers"),
+        (torch.zeros(2, requires_grad=True), "no array of numbers .*detach"),
+        (torch.zeros(2, dtype=torch.bfloat16), "no array of numbers .*BFloat16"),
+        (np.ma.masked_greater([1.0, 2.0], 1.5), "item 1 is nan"),
+    ],
+    ids=str,
 )
-def test_scores_that_cannot_be_ranked(scores: list[object], words: str) -> None:
+def test_scores_that_cannot_be_ranked(scores: Any, words: str) -> None:
     with pytest.raises(DataError, match=words):
         fair_policy(scores, ["a", "b"], Fairness(delta=0.1))
+    with pytest.raises(DataError, match=words):
+        fair_policies(scores, [0, 1], [0, 2], Fairness(delta=0.1))
     policy = fair_policy([1.0, 2.0], ["a", "b"], Fairness(delta=0.1))
     with pytest.raises(DataError, match=words):
         verify(policy, scores, ["a", "b"], Fairness(delta=0.1))

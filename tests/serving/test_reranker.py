@@ -185,6 +185,7 @@ def test_odd_names_hundreds_of_items_and_single_ones_are_ranked():
         (([1.0, 1e301], ["a", "b"]), "overflow"),
         (([1.0], ["a", "b"]), "'scores' has shape (1,), but there are 2 items"),
         ((["x", "y"], ["a", "b"]), "not a number"),
+        (([[1.0], [1.0, 2.0]], ["a", "b"]), "no array of numbers"),
         (([1.0, 2.0], ["a", None]), "The group of item 1 is missing"),
         (([1.0, 2.0], ["a", "b"], "q", ["i", "i"]), "The item id 'i' occurs twice"),
         (([1.0, 2.0], ["a", "b"], "q", ["i"]), "There are 1 item ids for 2 items"),

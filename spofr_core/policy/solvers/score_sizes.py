@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spofr_core.data.score_array import score_array
 from spofr_core.errors import DataError
 
 FloatArray = npt.NDArray[np.float64]
@@ -63,12 +64,14 @@ def checked_scores(
     scores: npt.ArrayLike, offsets: IntArray, name_of: Callable[[int], Any] = lambda query: query
 ) -> FloatArray:
     """Finite scores, one per item, as a contiguous writeable vector of doubles."""
-    given = np.asarray(scores)
+    given = score_array(scores)
     try:
         if given.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
+        if given.dtype.kind in "mM":
+            raise TypeError("dates and durations are in no unit of relevance")
         values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"'scores' holds something that is not a number ({error}).", column="scores") from error
     n_items = int(offsets[-1])
     if values.ndim != 1 or len(values) != n_items:
