@@ -17,6 +17,8 @@ from spofr_core.reporting import (
     exact_traces,
     grid_traces,
     ideal_line,
+    is_baseline,
+    method_title,
     number,
     palette,
     price_traces,
@@ -28,6 +30,8 @@ MOST_MARKS = 10_000
 ON_SCREEN = Look(ink=palette.NEUTRAL, mark=9, muted=palette.see_through(palette.NEUTRAL, 0.35))
 NEAR = 0.25
 """The ideal is drawn where it lies at most this part of the axis above the models, else told: it would squeeze them."""
+FAR = 1.0
+"""So would an end of the chart that lies further below all rivals than this part of what there is from them up."""
 
 
 def grid(points: pd.DataFrame, curves: pd.DataFrame, selected: str = "") -> Drawing:
@@ -39,14 +43,18 @@ def grid(points: pd.DataFrame, curves: pd.DataFrame, selected: str = "") -> Draw
         traces.append(_ring(chosen.iloc[0]))
     unit = str(shown["unit"].iloc[0])
     top = max([float(shown["violation_mean"].max()), 1e-9]) * 1.06
-    low, high = _spread(shown, curves)
+    below = _far_below(shown)
+    low, high = _spread(shown.drop(below.index), curves.drop(_far_below(curves).index))
     ideal = ideal_line(shown, "violation_mean")
-    told: dict[str, Any] = {}
+    words, shapes = [], []
     if ideal is not None and ideal[0] <= high + NEAR * (high - low):
         high = max(high, ideal[0])
-        told = {"shapes": [_level(ideal[0])], "notes": [_corner(f"ideal DCG {number(ideal[0])}, dashed")]}
+        shapes.append(_level(ideal[0]))
+        words.append(f"ideal DCG {number(ideal[0])}, dashed")
     elif ideal is not None:
-        told = {"notes": [_corner(f"ideal DCG {number(ideal[0])}, above this chart")]}
+        words.append(f"ideal DCG {number(ideal[0])}, above this chart")
+    for method, rows in below.groupby("method", sort=False):
+        words.append(f"{method_title(method)} {number(float(rows['dcg'].mean()))}, below this chart")
     pad = 0.05 * (high - low)
     return figure(
         traces,
@@ -58,8 +66,19 @@ def grid(points: pd.DataFrame, curves: pd.DataFrame, selected: str = "") -> Draw
         x={**in_unit("mean violation on test", unit, top), "range": [-0.03 * top, top]},
         y={"title": "mean DCG on test", "showgrid": True, "range": [low - pad, high + pad]},
         hovermode="closest",
-        **told,
+        shapes=shapes,
+        notes=[_corner("<br>".join(words))] if words else [],
     )
+
+
+def _far_below(points: pd.DataFrame) -> pd.DataFrame:
+    """The models of baselines that an axis on the rivals cannot show without squeezing these."""
+    ends = points["method"].map(is_baseline).astype(bool)
+    if ends.all():
+        return points.head(0)
+    low = points.loc[~ends, "dcg"].min()
+    span = points["dcg"].max() - low
+    return points[ends & (points["dcg"] < low - FAR * span)] if span > 0 else points.head(0)
 
 
 def _spread(points: pd.DataFrame, curves: pd.DataFrame) -> tuple[float, float]:
@@ -80,7 +99,7 @@ def _level(at: float) -> Trace:
 def _corner(text: str) -> Trace:
     """Words in the lower right corner of the plot: few models have much violation and little DCG."""
     place = {"xref": "paper", "x": 1, "xanchor": "right", "yref": "paper", "y": 0, "yanchor": "bottom"}
-    return {**place, "text": text, "showarrow": False, "font": {"size": 11}}
+    return {**place, "text": text, "showarrow": False, "align": "right", "font": {"size": 11}}
 
 
 def thinned(points: pd.DataFrame, most: int = MOST_MARKS) -> pd.DataFrame:
@@ -179,11 +198,14 @@ def _curves(traces: list[Trace], *, x: dict[str, Any], y: dict[str, Any], legend
     return figure(traces, height=360, top=34, legend=legend, toggles=True, x=x, y={"showgrid": True, **y}, **more)
 
 
-def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]]) -> Drawing:
+def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]], unit: Unit = "absolute") -> Drawing:
     """Validation DCG above, mean validation violation below, step by step, a line per run.
 
-    Each history is the name of a run, its colour, its shape, and its validations.
+    Each history is the name of a run, its colour, its shape, and its validations. Violations that are shares of the
+    mean exposure are per cent.
     """
+    shares = unit == "share"
+    largest = max((float(row.get("violation") or 0) for *_, rows in histories for row in rows), default=0.0)
     traces: list[Trace] = []
     for place_of_run, (name, colour, shape, rows) in enumerate(histories):
         steps = [row["step"] for row in rows]
@@ -204,7 +226,8 @@ def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]])
                     "opacity": fade,
                     "line": {"color": colour, "width": 2},
                     "marker": {"symbol": shape, "size": 5, "color": colour},
-                    "hovertemplate": f"{plot(name, 60)}<br>step %{{x}}: %{{y:.4f}}<extra></extra>",
+                    "hovertemplate": f"{plot(name, 60)}<br>step %{{x}}: "
+                    f"%{{y:{'.2%' if shares and place == 'y2' else '.4f'}}}<extra></extra>",
                 }
             )
     return figure(
@@ -214,5 +237,11 @@ def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]])
         legend=True,
         x={"title": "step", "anchor": "y2"},
         y={"title": "DCG", "domain": [0.52, 1], "showgrid": True},
-        yaxis2=axis("violation", domain=[0, 0.46], showgrid=True, rangemode="tozero"),
+        yaxis2=axis(
+            "violation",
+            domain=[0, 0.46],
+            showgrid=True,
+            rangemode="tozero",
+            **({"tickformat": percent_ticks(largest or 1.0)} if shares else {}),
+        ),
     )

@@ -25,6 +25,7 @@ from spofr_core.reporting import (
     names_of_methods,
     percent,
     promised,
+    run_table,
     unbroken,
 )
 
@@ -102,6 +103,7 @@ def _asked(unit: Unit, rivals: pd.DataFrame) -> tuple[list[float], list[float], 
             format_func=lambda delta: format_delta(delta, unit),
             max_selections=MOST_DELTAS,
             key=f"guarantees-deltas-{unit}",
+            wrap=True,
         )
     with right:
         select = st.segmented_control(
@@ -133,7 +135,7 @@ def _bars(frame: pd.DataFrame) -> None:
         charts.guarantee(frame),
         "DCG with a guarantee for each query",
         "Bars of mean test DCG by delta, share of queries that hold it, and method; a cross where there is no model.",
-        table=lambda: frame,
+        table=lambda: run_table(frame),
         note="A cross: no model qualifies. Hatched: chosen on validation, missed on test. "
         f"{listed(names_of_methods(lambda method: method.guaranteed), start=True)} hold delta by construction; "
         "a penalty can only be tried out.",

@@ -29,7 +29,17 @@ from spofr_core.evaluation import (
     tradeoff,
 )
 from spofr_core.fairness import format_delta
-from spofr_core.reporting import counted, in_order, is_baseline, listed, matched, method_title, names_of_methods, number
+from spofr_core.reporting import (
+    counted,
+    in_order,
+    is_baseline,
+    listed,
+    matched,
+    method_title,
+    names_of_methods,
+    number,
+    run_table,
+)
 
 BAND = "Band: 95 % interval of the mean over seeds; a single seed has none."
 BY = {
@@ -99,7 +109,7 @@ def _models(found: Picked) -> None:
         _grid(analyses, found.key, choices().model),
         "DCG against violation",
         "Mean DCG against mean violation on test: a line per method with its band over seeds, a mark per model.",
-        table=lambda: points,
+        table=lambda: run_table(points),
         note=f"Lines: means over seeds of each delta or penalty of a method. {BAND} Marks: "
         f"{counted(len(points), 'model', 'models')}, of which {front} are not dominated; muted: another model has no "
         f"more violation and no less DCG. Click a mark to look at that model on every page.{cut}",
@@ -195,7 +205,7 @@ def _by_delta(analyses: Analyses, key: str) -> None:
         _delta_figure(frame, key),
         "DCG against the delta asked for",
         "Mean test DCG against delta, a curve per method with its band over seeds.",
-        table=lambda: frame,
+        table=lambda: run_table(frame),
         headed=False,
         note=f"{BAND} The ideal DCG of these lists, without any condition, is {number(frame['ideal_dcg'].mean())}.",
     )
@@ -206,7 +216,7 @@ def _achieved(analyses: Analyses) -> None:
         charts.achieved(analyses.asked),
         "Asked for against achieved",
         "Largest and mean violation over the test queries against the delta asked for; the diagonal is delta.",
-        table=lambda: analyses.asked,
+        table=lambda: run_table(analyses.asked),
         headed=False,
         note=_held(analyses.asked),
     )
@@ -217,7 +227,7 @@ def _price(analyses: Analyses) -> None:
         charts.price(analyses.cost),
         "The price of a delta",
         "Share of DCG lost against the largest delta of the grid.",
-        table=lambda: analyses.cost,
+        table=lambda: run_table(analyses.cost),
         headed=False,
         note="Against the same method and seed at delta = "
         f"{format_delta(analyses.curve['delta'].max(), analyses.curve['unit'].iloc[0])}. {BAND}",
@@ -259,7 +269,7 @@ def _by_setting(by: str, runs: pd.DataFrame) -> None:
         charts.tradeoff(frame, by),
         f"DCG against delta, {BY[by][0].lower()}",
         f"Mean test DCG against delta: {spoken}.",
-        table=lambda: frame,
+        table=lambda: run_table(frame),
         note=BAND,
         headed=False,
     )

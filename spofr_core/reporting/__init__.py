@@ -98,7 +98,7 @@ if TYPE_CHECKING:
         tradeoff_figure,
         tradeoff_traces,
     )
-    from spofr_core.reporting.run_frames import ideal_line
+    from spofr_core.reporting.run_frames import ideal_line, run_table
     from spofr_core.reporting.run_words import difference_text, empty_slots, matched, names_of_methods, promised
     from spofr_core.reporting.series import (
         Variant,
@@ -200,7 +200,7 @@ _HOME = {
         "tradeoff_figure",
         "tradeoff_traces",
     ),
-    "run_frames": ("ideal_line",),
+    "run_frames": ("ideal_line", "run_table"),
     "slicing.slice_charts": ("slice_chart", "time_chart"),
     "slicing.slice_sections": ("slices_content", "time_content"),
     "slicing.slice_words": (
@@ -342,6 +342,7 @@ __all__ = [
     "promised",
     "repair_sentence",
     "report_name",
+    "run_table",
     "run_time_figure",
     "sampled_frame",
     "selected_sentence",

@@ -76,9 +76,10 @@ KINDRED_COLOURS: Mapping[str, str] = {
     "#2678b8": "#4aa3a3", "#d07c1f": "#9a5a3c", "#c8434b": "#d8468f", "#2f8f5b": "#5f9420", "#8a5bb5": "#5c79d6",
 }  # fmt: skip
 KINDRED_SHAPES: Mapping[str, str] = {
-    "circle": "star", "square": "pentagon", "x": "hexagon", "triangle-up": "triangle-down", "diamond": "bowtie",
+    "circle": "star", "square": "triangle-down", "x": "bowtie", "triangle-up": "triangle-right", "diamond": "hexagon",
 }  # fmt: skip
-"""Of the same thing in another make, such as a method with another scorer."""
+"""Of the same thing in another make, such as a method with another scorer. Marks are small, and muted ones have no
+colour: beside a circle, neither pentagon nor hexagon could be told from it."""
 
 ACCENT = "#2678b8"
 DEEP_ACCENT = "#1f5f99"

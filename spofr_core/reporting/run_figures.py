@@ -14,11 +14,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from spofr_core.fairness import format_delta
-from spofr_core.reporting.palette import ACCENT, DOMINATED, GRID, HATCH, INK, see_through
+from spofr_core.reporting.palette import ACCENT, DOMINATED, GRID, GROUP_SHAPES, HATCH, INK, WHITE, see_through
 from spofr_core.reporting.run_frames import achieved_frame, grid_frame, guarantee_bars, ideal_line
 from spofr_core.reporting.series import NO_VARIANTS, Variants, series_of
 
 Trace = dict[str, Any]
+GLYPHS = dict(GROUP_SHAPES)
 MOST_BANDS = 4
 """More bands than these would hide each other: then there are none."""
 
@@ -139,6 +140,7 @@ def _method_lines(curves: pd.DataFrame, look: Look) -> list[Trace]:
 def _points(part: pd.DataFrame, look: Look) -> Trace:
     style = part.iloc[0]
     edge = {"width": 1, "color": see_through(style["colour"], 0.5 if style["dominated"] else 1)}
+    digits = ".2%" if style["unit"] == "share" else ".4f"
     return {
         "type": "scatter",
         "mode": "markers",
@@ -150,7 +152,7 @@ def _points(part: pd.DataFrame, look: Look) -> Trace:
         "marker": {"symbol": style["shape"], "size": look.mark, "color": style["fill"], "line": edge},
         "customdata": part["run"].tolist(),
         "text": part["text"].tolist(),
-        "hovertemplate": "%{text}<br>violation %{x:.4f}, DCG %{y:.4f}<extra></extra>",
+        "hovertemplate": f"%{{text}}<br>violation %{{x:{digits}}}, DCG %{{y:.4f}}<extra></extra>",
     }
 
 
@@ -180,15 +182,24 @@ def bar_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace]:
     """Bars of DCG: for each delta the levels side by side, in each a bar per method; the axis is "multicategory".
 
     A cross stands where no model qualifies, and pointing at it says how far the method got; hatched bars were chosen on
-    validation and miss the level on test. Methods that cannot promise anything say so in the legend.
+    validation and miss the level on test. Methods that cannot promise anything say so in the legend. The shape of the
+    method stands at the foot of its bars and in the legend.
     """
     traces: list[Trace] = []
     for one in series_of(guarantee_bars(frame), "method", look.variants):
-        bars, name = one.rows, one.label if one.guaranteed else f"{one.label}, no guarantee"
+        bars, glyph = one.rows, GLYPHS.get(one.shape, "")
+        name = f"{glyph} {one.label}".strip() + ("" if one.guaranteed else ", no guarantee")
         deltas = [f"delta {format_delta(delta, unit)}" for delta, unit in zip(bars["delta"], bars["unit"], strict=True)]
         across = [deltas, [f"{level:.0%}" for level in bars["level"]]]
         trace = _bars(bars, across, name, one.colour, none="×", hover=one.label, look=look)
-        traces.append({**trace, "textangle": 0, "textfont": {"color": one.colour, "size": 14}, "cliponaxis": False})
+        signs = {
+            "text": ["×" if empty else glyph for empty in bars["empty"]],
+            "textposition": ["outside" if empty else "inside" for empty in bars["empty"]],
+            "insidetextanchor": "start",
+            "insidetextfont": {"color": WHITE, "size": 12},
+            "outsidetextfont": {"color": one.colour, "size": 14},
+        }
+        traces.append({**trace, **signs, "textangle": 0, "cliponaxis": False})
     return traces
 
 

@@ -68,6 +68,13 @@ def achieved_frame(frame: pd.DataFrame, variants: Variants = NO_VARIANTS) -> pd.
     return pd.concat(parts, ignore_index=True)[["method", "kind", "label", "value", "violation"]]
 
 
+def run_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table behind a chart of trained models, to be read: methods by the names that the chart has for them, and no
+    column that is empty throughout."""
+    titled = frame.assign(method=[method_title(method) for method in frame["method"]])
+    return titled.dropna(axis="columns", how="all")
+
+
 def ideal_line(frame: pd.DataFrame, x: str) -> tuple[float, float, float] | None:
     """The mean ideal DCG, and from where to where it is drawn; None where it is not known."""
     known = frame.dropna(subset=["ideal_dcg", x])

@@ -82,7 +82,7 @@ def promised(frame: pd.DataFrame, delta: float, level: float) -> str:
     where = "every query" if level >= 1 else f"{percent(level, 0)} of the queries"
     asked = f"delta = {format_delta(delta, _unit(frame), 3)}"
     if yes:
-        verb = "have" if len(yes) > 1 else "has"
+        verb = "each have" if len(yes) > 1 else "has"
         parts = [f"{listed(yes, start=True)} {verb} a model that holds {asked} on {where}"]
     else:
         parts = [f"No model holds {asked} on {where}"]

@@ -29,7 +29,17 @@ from spofr_core.experiments.earlier_times import OVERHEAD, time_from_earlier_run
 from spofr_core.experiments.plans import MOST_RUNS, parse_numbers, plan_sweep, sample_groups, shared_sample
 from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
-from spofr_core.reporting import empty_slots, in_order, listed, matched, names_of_methods, palette, promised
+from spofr_core.reporting import (
+    empty_slots,
+    in_order,
+    listed,
+    matched,
+    method_style,
+    names_of_methods,
+    palette,
+    promised,
+    run_table,
+)
 
 BASE = {
     "dataset": "d",
@@ -108,6 +118,41 @@ def test_the_axis_is_on_the_models_and_the_ideal_is_told_where_it_would_squeeze_
     equal = results.assign(dcg=1.0, ideal_dcg=np.nan)
     bottom, top = charts.grid(grid_search(equal), achieved_tradeoff(equal)).checked().layout.yaxis.range
     assert bottom < 1.0 < top
+
+
+def test_a_random_ranking_far_below_all_rivals_is_told_and_does_not_squeeze_them(results):
+    far = results.assign(dcg=results["dcg"].where(results["method"] != "uniform", 0.1))
+    figure = charts.grid(grid_search(far), achieved_tradeoff(far)).checked()
+    assert figure.layout.yaxis.range[0] > 0.5
+    (note,) = figure.layout.annotations
+    assert note.text == "ideal DCG 2, above this chart<br>random ranking 0.1, below this chart"
+    drawn = charts.grid(grid_search(results), achieved_tradeoff(results)).checked()
+    assert drawn.layout.yaxis.range[0] < 0.5  # not far: it is the end of the chart
+    alone = results[results["method"] == "uniform"]
+    low, high = charts.grid(grid_search(alone), achieved_tradeoff(alone)).checked().layout.yaxis.range
+    assert low < 0.5 < high
+
+
+def test_pointing_at_a_model_tells_its_violation_in_the_unit_of_the_axis(results):
+    for unit, digits in (("share", "%{x:.2%}"), ("absolute", "%{x:.4f}")):
+        frame = results.assign(unit=unit)
+        figure = charts.grid(grid_search(frame), achieved_tradeoff(frame)).checked()
+        told = [trace.hovertemplate for trace in figure.data if trace.customdata is not None]
+        assert all(digits in text for text in told)
+
+
+def test_methods_with_trees_and_without_are_told_apart_without_colour():
+    shapes = [method_style(name + scorer)[1] for name in METHODS for scorer in ("", ":trees") if name != "uniform"]
+    assert len(set(shapes)) == len(shapes)
+    seen = {method_style(f"{name}:trees")[1] for name in ("spofr", "pto", "unfair")}
+    assert not seen & {"circle", "pentagon", "hexagon", "octagon"}  # one round mark of nine pixels is like another
+
+
+def test_the_table_of_models_names_methods_as_the_chart_does_and_has_no_empty_column(results):
+    table = run_table(grid_search(results.assign(method=results["method"].replace("spofr", "spofr:trees"))))
+    assert set(table["method"]) == {"SPOFR (trees)", "FULTR", "DELTR", "random ranking"}
+    assert "clicks" not in table
+    assert "penalty" in table
 
 
 def test_shares_have_an_axis_in_per_cent_of_the_mean_exposure(results):
@@ -204,7 +249,7 @@ def guarantee_frame(results):
 
 def test_bars_stand_where_a_model_qualifies_and_crosses_elsewhere(guarantee_frame):
     bars = named(charts.guarantee(guarantee_frame))
-    assert list(bars) == ["SPOFR", "FULTR, no guarantee", "DELTR, no guarantee"]
+    assert list(bars) == ["● SPOFR", "▲ FULTR, no guarantee", "◆ DELTR, no guarantee"]
     spofr, fultr, deltr = bars.values()
     assert spofr.marker.color == METHODS["spofr"].colour
     assert [list(part) for part in spofr.x] == [
@@ -213,7 +258,8 @@ def test_bars_stand_where_a_model_qualifies_and_crosses_elsewhere(guarantee_fram
     ]
     assert list(spofr.y) == [1.0, 1.0, 1.4, 1.4]
     assert list(fultr.y) == [0.8, 0.0, 0.8, 0.8]
-    assert list(fultr.text) == ["", "×", "", ""]
+    assert list(fultr.text) == ["▲", "×", "▲", "▲"]  # told apart by shape too
+    assert list(fultr.textposition) == ["inside", "outside", "inside", "inside"]
     assert set(deltr.text) == {"×"}
     assert "the closest reaches 50.0%" in fultr.hovertext[1]
 
@@ -226,10 +272,10 @@ def test_empty_slots_are_explained_in_words(guarantee_frame):
         "No DELTR model of 1 reaches 100 % of the queries at delta = 0.01, 0.05.",
     ]
     assert promised(guarantee_frame, 0.05, 1.0) == (
-        "SPOFR and FULTR have a model that holds delta = 0.05 on every query; no DELTR model does"
+        "SPOFR and FULTR each have a model that holds delta = 0.05 on every query; no DELTR model does"
     )
     assert promised(guarantee_frame, 0.01, 0.5).startswith(
-        "SPOFR and FULTR have a model that holds delta = 0.01 on 50 %"
+        "SPOFR and FULTR each have a model that holds delta = 0.01 on 50 %"
     )
     missed = guarantee_frame.assign(holds=(guarantee_frame["method"] != "fultr") & guarantee_frame["holds"])
     assert promised(missed, 0.05, 1.0) == (
@@ -291,6 +337,17 @@ def test_training_curves_are_the_validations(results):
     assert list(below.y) == pytest.approx([0.1, 0.05, 0.1 / 3])
     assert below.yaxis == "y2"
     assert top.name == "SPOFR, &lt;i&gt;"
+
+
+def test_training_curves_have_violations_in_the_unit_of_delta():
+    rows = [{"step": 20 * k, "validation_dcg": 1 + k, "violation": 0.15} for k in range(3)]
+    history = [("SPOFR", "#123456", "circle", rows)]
+    shares = charts.training_curves(history, "share").checked()
+    assert shares.layout.yaxis2.tickformat == ".0%"
+    assert ["%{y:.2%}" in trace.hovertemplate for trace in shares.data] == [False, True]
+    assert charts.training_curves(history).checked().layout.yaxis2.tickformat is None
+    still = [("SPOFR", "#123456", "circle", [{"step": 0, "validation_dcg": 1.0, "violation": 0.0}])]
+    assert charts.training_curves(still, "share").checked().layout.yaxis2.tickformat == ".0%"
 
 
 def test_settings_are_values_and_rows(results):
