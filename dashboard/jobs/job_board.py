@@ -160,7 +160,7 @@ class JobBoard:
         if not job.resumable:
             return
         (self.folder / job.job / "cancel").unlink(missing_ok=True)
-        self._launch(job.job)
+        self._launch(job.job, before=job.before + job.done)
 
     def forget(self, job: Job) -> None:
         """Remove the job from the list, unless it is at work. Its runs stay where they are."""
@@ -179,9 +179,9 @@ class JobBoard:
             return ""
         return "\n".join(text.splitlines()[-lines:])
 
-    def _launch(self, job: str) -> None:
+    def _launch(self, job: str, before: int = 0) -> None:
         folder = self.folder / job
-        write_json(folder / "state.json", {"status": "queued", "launched": time.time()})
+        write_json(folder / "state.json", {"status": "queued", "launched": time.time(), "before": before})
         spawn(folder)
 
 

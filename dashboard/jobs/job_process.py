@@ -64,7 +64,8 @@ class _Report:
 
     def __init__(self, folder: Path) -> None:
         self._path, self._owner = folder / "state.json", Owner.me().to_dict()
-        self._counts: dict[str, Any] = {}
+        # Until the store has been read, a job that goes on has done what it had done when it stopped.
+        self._counts: dict[str, Any] = {"before": (read_json(self._path) or {}).get("before", 0)}
         self._written = 0.0
 
     def __call__(self, state: Any) -> None:

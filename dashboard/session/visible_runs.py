@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import time
 import uuid
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ from spofr_core.experiments import (
     shared_runs,
     unpacked,
 )
-from spofr_core.reporting import counted, in_order, method_title, name_text
+from spofr_core.reporting import counted, in_order, listed, method_title, name_text
 
 Origin = Literal["bundled", "shared", "own"]
 
@@ -52,8 +53,13 @@ class Sweep:
 
     @property
     def key(self) -> str:
-        """Its name in an address: the same runs, the same name."""
-        return hashlib.sha256(" ".join(sorted(self.runs)).encode()).hexdigest()[:12]
+        """Its name in an address."""
+        return key_of_runs(self.runs)
+
+
+def key_of_runs(runs: Iterable[str]) -> str:
+    """The name of a set of runs in an address: the same runs, the same name."""
+    return hashlib.sha256(" ".join(sorted(runs)).encode()).hexdigest()[:12]
 
 
 def sweeps() -> list[Sweep]:
@@ -115,11 +121,22 @@ def _title(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> str:
     frame = _done(_sweep)
     if frame.empty:
         return f"{_when(_sweep)}: {counted(len(_sweep.runs), 'run', 'runs')}, none done yet"
-    names = " and ".join(sorted({name_text(name, 40) for name in frame["dataset"]}))
+    names = listed([name_text(name, 90) for name in _data_names(_sweep, frame["run"])])
     methods = [method_title(method) for method in in_order(frame["method"])]
     shown = ", ".join(methods[:4]) + (" and more" if len(methods) > 4 else "")
     done = f"{len(frame)} of {len(_sweep.runs)}" if len(frame) < len(_sweep.runs) else f"{len(frame)}"
     return f"{_when(_sweep)}: {names}, {shown}, {done} {'run' if len(_sweep.runs) == 1 else 'runs'}"
+
+
+def _data_names(sweep: Sweep, runs: Iterable[str]) -> list[str]:
+    """The data of these runs, each once with everything that its groups are made of."""
+    grouped: dict[tuple[str, int], tuple[dict[str, Any], list[str]]] = {}
+    for settings in (sweep.store.find(run).settings for run in runs):
+        dataset, seed = settings["dataset"], settings["data_seed"]
+        grouped.setdefault((json.dumps(dataset, sort_keys=True), seed), (dataset, []))[1].append(
+            grouped_by(dataset, settings["groups"])
+        )
+    return sorted({_named(dataset, sorted({*by}), seed) for (_, seed), (dataset, by) in grouped.items()})
 
 
 def _when(sweep: Sweep) -> str:
@@ -235,14 +252,18 @@ def chosen_label() -> str:
 
 def data_label(dataset: dict[str, Any], groups: Any = None, data_seed: int = 0) -> str:
     """What the lists of a run are called; two runs with the same label are measured on the same lists."""
+    return _named(dataset, [grouped_by(dataset, groups)], data_seed)
+
+
+def _named(dataset: Mapping[str, Any], grouped: list[str], data_seed: int) -> str:
     sample = str(dataset.get("sample") or "")
     named = SAMPLES[sample].title if sample in SAMPLES else sample or Path(str(dataset.get("file"))).stem
     more = [f"{dataset[name]} {word}" for name, word in (("lists", "lists"), ("test_lists", "test lists"))
             if dataset.get(name)]  # fmt: skip
     if dataset.get("lists") == dataset.get("test_lists"):
         more = more[:1]
-    by = grouped_by(dataset, groups)
-    more += [f"by {by}"] if by else []
+    by = list(filter(None, grouped))
+    more += [f"by {listed(by)}"] if by else []
     more += seen_features(dataset)
     more += [f"split {data_seed}"] if data_seed else []
     return f"{named} ({', '.join(more)})" if more else str(named)

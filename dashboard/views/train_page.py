@@ -126,7 +126,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         offered = notions_for(source)
         default = [choices().notion] if choices().notion in offered else offered[:1]
         notions = st.multiselect(
-            "Notions of fairness", offered, default=default, format_func=notion_label, key="train-notions"
+            "Notions of fairness", offered, default=default, format_func=notion_label, key="train-notions", wrap=True
         )
     one, two, three = st.columns(3)
     with one:
@@ -266,6 +266,7 @@ def _groups(source: Loaded) -> list[str]:
         format_func=offered.__getitem__,
         key=f"train-groups-{source.key}",
         help="Several numbers of groups make a curve each.",
+        wrap=True,
     )
 
 

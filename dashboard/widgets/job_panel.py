@@ -12,9 +12,10 @@ from dashboard.charts.run_charts import training_curves
 from dashboard.escaping import bold, markdown
 from dashboard.jobs.job_board import Job
 from dashboard.navigation import page_named
+from dashboard.session.choices import choose
 from dashboard.session.chosen_model import run_title
 from dashboard.session.stored_uploads import forget_uploads
-from dashboard.session.visible_runs import grouped_by
+from dashboard.session.visible_runs import grouped_by, key_of_runs
 from dashboard.session.visitor import visitor
 from dashboard.widgets.elements import chart
 from dashboard.widgets.job_tray import EVERY, ICONS, at_work, board, ended_meanwhile, job_button, state_sentence
@@ -53,7 +54,7 @@ def _jobs() -> None:
 
 
 def _job(job: Job, *, detailed: bool) -> None:
-    st.markdown(f"{ICONS[job.status]} {bold(job.title, 120)}")
+    st.markdown(f"{ICONS[job.status]} {bold(job.title, 400)}")
     if job.active:
         st.progress(job.share)
     st.caption(markdown(state_sentence(job)))
@@ -62,7 +63,7 @@ def _job(job: Job, *, detailed: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         job_button(job, "train")
         if job.before + job.done:
-            st.page_link(page_named("tradeoffs"), label="See its models", icon=":material/show_chart:")
+            _models_button(job)
         if not job.active and st.button("Forget", key=f"forget-{job.job}", icon=":material/delete:",
                                         help="Takes it off this list. Its copy of your file is deleted with all that "
                                         "was learned from it; the file and models on samples stay."):  # fmt: skip
@@ -73,6 +74,13 @@ def _job(job: Job, *, detailed: bool) -> None:
         if log:
             with st.expander("Log", key=f"log-{job.job}"):
                 st.code(log, language=None, wrap_lines=True)
+
+
+def _models_button(job: Job) -> None:
+    """To the runs of this job, whichever data and runs the other pages look at."""
+    if st.button("See its models", key=f"models-{job.job}", icon=":material/show_chart:", type="tertiary"):
+        choose(sweep=key_of_runs(job.runs), model="")
+        st.switch_page(page_named("tradeoffs"))
 
 
 def _forget(job: Job) -> None:
@@ -86,14 +94,15 @@ def _live(job: Job) -> None:
     histories = _histories(job)
     if not histories:
         return
+    shares = " as a share of the list's mean exposure" if job.spec.get("unit") == "share" else ""
     chart(
-        training_curves(histories),
+        training_curves(histories, job.spec.get("unit", "absolute")),
         "Validation, step by step",
         "DCG and mean violation on the validation lists, step by step, a line per run.",
         table=lambda: _history_frame(histories),
         headed=False,
         name=f"curves-{job.job}",
-        note="Above: validation DCG. Below: mean validation violation.",
+        note=f"Above: validation DCG. Below: mean validation violation{shares}.",
     )
 
 
@@ -107,7 +116,7 @@ def _histories(job: Job) -> list[History]:
         rows = [row for row in store.metrics(record.run) if row.get("validation_dcg") is not None]
         if rows:
             found.append((record.settings, rows))
-    several = len({str(settings["groups"]) for settings, _ in found}) > 1
+    several = len(job.spec.get("groups") or ()) > 1
     return [
         (
             ", ".join([run_title(settings), *([_grouping(settings)] if several else [])]),

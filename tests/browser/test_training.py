@@ -118,7 +118,7 @@ def test_a_model_is_trained_to_the_end_and_found_on_every_page(page, stranger, s
     expect(element(page, "stPlotlyChart").first).to_contain_text("SPOFR, delta 0.05, seed 0")
     no_error(page)
 
-    page.get_by_role("link", name="See its models").click()
+    page.get_by_role("button", name="See its models").click()
     expect(page.locator("h1")).to_contain_text("SPOFR is the only method in these runs", timeout=PATIENCE)
     settled(page)
     mark = page.locator(".st-key-chart-DCG-against-violation .scatterlayer .point").last

@@ -94,6 +94,7 @@ def test_resuming_takes_the_mark_away_and_forgetting_the_directory(board):
     board.cancel(board.get(name, "a"))
     board.resume(board.get(name, "a"))
     assert board.get(name, "a").status == "starting"
+    assert (board.get(name, "a").before, board.get(name, "a").share) == (1, 0.5)  # what is done stays done
     assert not (board.folder / name / "cancel").exists()
     board.forget(board.get(name, "a"))
     assert board.jobs("a") != []  # at work: not to be forgotten

@@ -20,7 +20,7 @@ from dashboard.session.mapping import Mapping
 from dashboard.session.sources import UPLOAD, Loaded, load_bundled
 from dashboard.session.stored_uploads import dataset_of_upload, forget_uploads, learnable, write_upload
 from dashboard.session.uploads import read_upload
-from dashboard.session.visible_runs import Sweep, bundled, results_of
+from dashboard.session.visible_runs import Sweep, bundled, key_of_runs, results_of, sweep_title
 from dashboard.views.train_page import asked_deltas
 from spofr_core.data import load_sample, read_dataset
 from spofr_core.errors import DataError
@@ -219,6 +219,36 @@ def test_jobs_that_ended_offer_what_can_be_done_with_them(quiet):
     rerun(app)
     assert quiet.jobs() == []
     assert any("No job yet" in text.value for text in app.caption)
+
+
+def test_a_job_leads_to_its_own_models_whatever_was_trained_after_it(quiet, monkeypatch):
+    app = shown("train", data="hiring")
+    app.button(key="train-start").click()
+    rerun(app)
+    (job,) = quiet.jobs()
+    write_json(quiet.folder / job.job / "state.json", {"status": "done", "done": 14})
+    rerun(app)
+    led: list[object] = []
+    monkeypatch.setattr("streamlit.switch_page", lambda page: led.append(page.title))
+    app.button(key=f"models-{job.job}").click()
+    rerun(app)
+    assert led == ["Tradeoffs"]
+    assert app.session_state["choices"].sweep == key_of_runs(job.runs)
+
+
+def test_several_groupings_of_the_same_data_are_one_name(own_home):
+    first = bundled(own_home)[0]
+    frame = results_of([first])
+    of_each = [frame.loc[frame["grouping"] == grouping, "run"].iloc[0] for grouping in frame["grouping"].unique()[:2]]
+    title = sweep_title(Sweep(first.store, tuple(of_each), 0.0, "bundled"))
+    assert title.count("German Credit") == 1, title
+    assert "…" not in title
+
+
+def test_what_is_chosen_on_the_form_is_seen_whole(quiet):
+    app = shown("train", data="adult")
+    for key in ("train-groups-adult", "train-notions"):
+        assert app.multiselect(key=key).proto.wrap
 
 
 def test_models_of_an_upload_are_seen_by_who_uploaded_it_alone(own_home):

@@ -71,7 +71,11 @@ def group_boxes(
         if way == "crossing":
             seed("map-crossed", [name for name in draft.group if name in names])
             crossed = st.multiselect(
-                "Columns to cross (required)", names, format_func=lambda name: shown.get(name, name), key="map-crossed"
+                "Columns to cross (required)",
+                names,
+                format_func=lambda name: shown.get(name, name),
+                key="map-crossed",
+                wrap=True,
             )
             return way, tuple(crossed), quantiles
         if way == "quantiles":
