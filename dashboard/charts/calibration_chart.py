@@ -35,6 +35,7 @@ def reliability_chart(table: pd.DataFrame, by: By = "score") -> Drawing:
             "width": 0,
         },
         "marker": {"size": 9, "color": palette.ACCENT},
+        "cliponaxis": False,  # a mean of 0 lies on the axis, and is a whole mark there
         "hovertext": told,
         "hoverinfo": "text",
     }

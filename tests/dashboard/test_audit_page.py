@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard.charts.calibration_chart import reliability_chart
 from dashboard.session.sources import load_bundled
 from dashboard.views.audit_page import WORST_OFFERED, group_table, worst_table
 from spofr_core.data import load_hiring, read_dataset
@@ -69,6 +70,21 @@ def test_without_relevance_the_price_is_shown_for_other_meanings_of_the_scores()
     assert [head.value for head in app.header] == ["The price, if the scores meant something else"]
     (drawn,) = charts(app)
     assert drawn["data"][0]["text"] == [percent(price) for price in prices["price"][::-1]]
+
+
+def test_a_mean_relevance_of_nothing_is_a_whole_mark_on_the_axis():
+    ends = {"score_from": [0.0, 1.0], "score_to": [1.0, 2.0], "score": [0.5, 1.5], "items": [5, 5]}
+    means = {"relevance": [0.0, 0.4], "lower": [0.0, 0.3], "upper": [0.0, 0.5], "estimate": [0.0, 0.4]}
+    marks = reliability_chart(pd.DataFrame({**ends, **means})).checked().data[1]
+    assert marks.mode == "markers"
+    assert marks.cliponaxis is False
+
+
+def test_what_scores_may_mean_is_said_in_words_that_hold_for_ranks_too():
+    prices = prices_at_face_value(load_hiring()[:5].replace(relevance=None), Fairness(delta=0.1, unit="share"))
+    written = " ".join([*prices["transformation"], *prices["meaning"]])
+    assert "score" not in written
+    assert "rank" not in written
 
 
 @pytest.mark.parametrize("labelled", [True, False])

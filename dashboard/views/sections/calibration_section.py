@@ -19,8 +19,8 @@ FACE_VALUE = (
     "relevance, wherever it lies. Without a column of relevance nobody can say whether that is so."
 )
 RANKS_AT_FACE_VALUE = (
-    "The file has ranks and no scores. The repair counts places from the end of the list: every place is worth as much "
-    "as the next. Without a column of relevance nobody can say whether that is so."
+    "The file has ranks and no scores. The repair counts places from the end of the list: every step from one place to "
+    "the next counts the same. Without a column of relevance nobody can say whether that is so."
 )
 
 

@@ -151,10 +151,16 @@ def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedSco
         try:
             fitted = CALIBRATIONS[kind].fit(scores[learned], labels[learned])
         except DataError as error:
-            raise DataError(
+            how = (
                 f"Each query is calibrated by the labels of others, in {folds} parts, and without one of these the "
-                f"others do not suffice: {within_a_sentence(error.plain.partition(':')[0])}. Repair without "
-                "calibration.",
+                "others do not suffice"
+                if items is None
+                else "The same items are in many of these queries, always with the same label, and no query is "
+                "calibrated by the labels of its own items. The others do not suffice"
+            )
+            why = within_a_sentence(error.plain.partition(":")[0])
+            raise DataError(
+                f"{how}: {why}. Repair without calibration.",
                 column="relevance",
                 mend="In Python, other data can be given to fit on.",
             ) from error

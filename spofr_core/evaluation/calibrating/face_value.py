@@ -15,10 +15,10 @@ from spofr_core.evaluation.repair import Repair, repair
 from spofr_core.fairness import Fairness
 
 TRANSFORMATIONS: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {
-    "as they are": ("the scores", lambda x: x),
+    "as they are": ("the same difference counts the same, wherever it lies", lambda x: x),
     "square root": ("differences among the best count less", np.sqrt),
     "square": ("differences among the best count more", np.square),
-    "ranks": ("their places among all scores", lambda x: rankdata(x) / len(x)),
+    "places": ("their places among all of them", lambda x: rankdata(x) / len(x)),
     "logistic": ("differences in the middle count most", lambda x: 1 / (1 + np.exp(-(x - x.mean()) / (x.std() or 1)))),
 }
 """Of scores that were moved to between 0 and 1: none of these changes any order."""
