@@ -62,5 +62,7 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "value_error":
         return f"{settings}: {message}"
+    if first["type"] == "tuple_type":  # what YAML, JSON and a shell call by another name
+        message = 'Input should be a list, such as [8, 4] or ["a", "b"]'
     message = message[0].lower() + message[1:]
     return f"{settings}: {field!r} is {first['input']!r}: {message}."

@@ -128,8 +128,8 @@ class Repair:
             _state(result, utility)
             for result, utility in zip((self.before, self.after), self.score_utility, strict=True)
         )
-        calibrated = self.calibrated is not None
-        return repair_table({"unit": self.fairness.unit, "calibrated": calibrated, "before": before, "after": after})
+        how = {"unit": self.fairness.unit, "calibrated": self.calibrated is not None, "ranks": self.ranks}
+        return repair_table({**how, "before": before, "after": after})
 
     def _measure(self, policies: Policies | None) -> Measurement:
         how: dict[str, Any] = {"discount": self.discount, "cutoff": self.cutoff, "seed": self.seed, "small": self.small}
@@ -244,7 +244,8 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
     """
     before, after = summary["before"], summary["after"]
     violations = "share" if summary["unit"] == "share" else ""
-    worth = "calibrated scores" if summary.get("calibrated") else "scores"
+    of = "ranks" if summary.get("ranks") else "scores"
+    worth = f"calibrated {of}" if summary.get("calibrated") else of
     rows: list[tuple[str, str, Any, Any, str]] = [
         (name, label, before[name], after[name], unit)
         for name, label, unit in (

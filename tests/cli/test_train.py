@@ -143,11 +143,12 @@ def test_columns_that_are_not_learned_from_are_named(tmp_path):
     frame = pd.DataFrame({"query": np.repeat(np.arange(30), 6), "item": np.arange(180), "group": ["a", "b"] * 90})
     frame = frame.assign(relevance=rng.integers(0, 2, 180), x=rng.normal(size=180), huge=1e300 * rng.normal(size=180))
     frame["gap"], frame["same"] = frame.x.where(frame.item % 9 > 0), 3
+    frame["hole"] = frame.x.where(frame.item > 0)
     frame.to_csv(tmp_path / "f.csv", index=False)
     settings = ["--set", "scorer=trees", "--set", "max_steps=3", "--set", "leaf_items=200"]
     told = run("train", str(tmp_path / "f.csv"), *settings, "--out", str(tmp_path / "r"))
     assert told.exit_code == 0
-    assert "note: Not among the features: 'gap' (20 missing values), 'same' (always 3)." in told.output
+    assert "note: Not among the features: 'gap' (20 missing values), 'same' (always 3), 'hole' (1 missing value)." in told.output
     assert told.output.count("its rankings are coin tosses") == 1
     assert "overflow" not in told.output
     frame[["query", "item", "group", "relevance", "same"]].to_csv(tmp_path / "g.csv", index=False)

@@ -56,6 +56,7 @@ def test_what_is_calibrated_is_called_by_its_name():
     found = repair(data, ASKED, calibrate=True)
     assert found.ranks
     assert "relevance estimated from the ranks by" in found.maximised
+    assert "mean utility of the calibrated ranks" in set(found.table["label"])
     assert "score" not in calibration_gain(data, ASKED).sentence
     assert "from the scores" in repair(data.with_scores(data.score), ASKED, calibrate=True).maximised
 

@@ -3,9 +3,17 @@
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from spofr_core.cli import app
+from spofr_core.errors import ConfigError
+
+
+@pytest.mark.parametrize("rounds", ["0", "-1"])
+def test_a_benchmark_without_rounds_is_refused(rounds: str) -> None:
+    with pytest.raises(ConfigError, match=f"The number of rounds is {rounds}; give 1 or more"):
+        CliRunner().invoke(app, ["bench", "train", "--quick", "--rounds", rounds], catch_exceptions=False)
 
 
 def test_ratios_are_printed_beside_the_papers_and_follow_from_the_seconds(tmp_path: Path) -> None:

@@ -480,6 +480,10 @@ def test_unknown_settings_are_refused():
         make_estimator("spo", FAIRNESS)
     with pytest.raises(ConfigError, match="every layer needs a width"):
         TrainingSettings(hidden=(8, 0))
+    with pytest.raises(ConfigError, match=r"'hidden' is '32,16': input should be a list, such as \[8, 4\] or"):
+        TrainingSettings(hidden="32,16")
+    with pytest.raises(ConfigError, match="'exclude_features' is 'age': input should be a list"):
+        TrainingSettings(exclude_features="age")
     for setting, beyond in (("seed", 2**64), ("leaf_items", 2**31)):
         with pytest.raises(ConfigError, match=f"{setting!r} is {beyond}: input should be less than {beyond}"):
             TrainingSettings(**{setting: beyond})

@@ -73,7 +73,7 @@ def time_serve(
 def time_train(
     json_: JsonOption = None,
     rounds: Annotated[int, typer.Option(help="Interleaved rounds.")] = 5,
-    quick: Annotated[bool, typer.Option(help="The smaller training set only.")] = False,
+    quick: Annotated[bool, typer.Option(help="Few lists and at most two rounds, to see that it works.")] = False,
 ) -> None:
     """One epoch of each method beside one of ListNet, on the same clicks."""
     from spofr_core.experiments.bench.bench_train import bench_train

@@ -85,7 +85,7 @@ def _reason(
 ) -> str:
     missing = int(np.isnan(values).sum())
     if missing:
-        return "no value" if missing == len(values) else f"{missing:,} missing values"
+        return "no value" if missing == len(values) else f"{missing:,} missing value{'s' if missing > 1 else ''}"
     if np.isinf(values).any():
         return f"{int(np.isinf(values).sum()):,} infinite values"
     if (values == values[0]).all():

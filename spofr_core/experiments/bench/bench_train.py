@@ -57,10 +57,10 @@ def bench_train(
     rounds : int
         Each case runs once per round; medians are reported.
     quick : bool
-        Fewer lists and rounds, to see that it works.
+        Fewer lists and at most two rounds, to see that it works.
     """
     if quick:
-        sizes, rounds = (1_000,), 2
+        sizes, rounds = (1_000,), min(rounds, 2)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -13,9 +13,19 @@ from typing import Any
 
 import psutil
 
+from spofr_core.errors import ConfigError
+
 
 def interleaved(cases: Mapping[str, Callable[[], object]], *, rounds: int, warmup: int = 1) -> dict[str, float]:
-    """Median seconds of each case over rounds in which every case runs once."""
+    """Median seconds of each case over rounds in which every case runs once.
+
+    Raises
+    ------
+    ConfigError
+        When there is no round.
+    """
+    if rounds < 1:
+        raise ConfigError(f"The number of rounds is {rounds}; give 1 or more.")
     for _ in range(warmup):
         for run in cases.values():
             run()
