@@ -349,6 +349,15 @@ class RankingDataset:
 
     # -- changes -------------------------------------------------------------------------------------
 
+    @classmethod
+    def require(cls, data: object, name: str = "data") -> None:
+        """`DataError` for what is no dataset, such as the frame that one could be read from."""
+        if not isinstance(data, cls):
+            raise DataError(
+                f"{name!r} must be a RankingDataset, got {type(data).__name__}; read_dataset(...) makes one from a "
+                "file or a DataFrame."
+            )
+
     def replace(self, **changes: Any) -> RankingDataset:
         """The same data with other values of some fields."""
         return RankingDataset(**({f.name: self._stored(f.name) for f in fields(self)} | changes))

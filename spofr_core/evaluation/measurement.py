@@ -186,11 +186,7 @@ def measure_exposure(
     policies, discount, cutoff, seed, small, measures
         As for `audit`.
     """
-    if not isinstance(data, RankingDataset):
-        raise DataError(
-            f"'data' must be a RankingDataset, got {type(data).__name__}; read_dataset(...) makes one from a file or "
-            "a DataFrame."
-        )
+    RankingDataset.require(data)
     Fairness.require(fairness)
     if cutoff < 1:
         raise ConfigError(f"cutoff is {cutoff}; give a depth of 1 or more for nDCG.")

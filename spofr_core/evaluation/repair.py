@@ -183,6 +183,7 @@ def repair(
     DataError
         When there are no scores.
     """
+    RankingDataset.require(data)
     ranked = data if scores is None else data.with_scores(scores)
     discount = discount or Discount()
     calibrated = None

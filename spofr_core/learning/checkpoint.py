@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from spofr_core.errors import DataError
+from spofr_core.errors import DataError, first_line
 from spofr_core.files import parse_json, write_whole
 
 FILE_NAME = "checkpoint.safetensors"
@@ -63,7 +63,11 @@ class Checkpoint:
         try:
             return arrays, parse_json(metadata["plain"])
         except (KeyError, ValueError) as error:
-            raise DataError(f"The checkpoint {self.path} is damaged ({error}): delete it to start over.") from error
+            raise self.damaged(error) from error
+
+    def damaged(self, why: Exception) -> DataError:
+        """The refusal of a state that nothing can continue from."""
+        return DataError(f"The checkpoint {self.path} is damaged ({first_line(why)}): delete it to start over.")
 
 
 def _without_infinities(plain: dict[str, Any]) -> dict[str, Any]:

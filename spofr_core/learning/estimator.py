@@ -150,6 +150,9 @@ class Estimator(ABC):
         Self
             `report` tells what happened.
         """
+        RankingDataset.require(train, "train")
+        if validation is not None:
+            RankingDataset.require(validation, "validation")
         refuse_items(train)
         notes = self._promises()
         columns = self._columns(train)
@@ -260,6 +263,7 @@ class Estimator(ABC):
 
     def scores(self, data: RankingDataset) -> FloatArray:
         """Scores of all items, flat, higher is better. Labels of `data` are never looked at."""
+        RankingDataset.require(data)
         learned = self.learned
         columns = self._columns_by_name(data, learned.feature_names)
         table, rows = feature_table(data)

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from spofr_core.data import RankingDataset
+from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.learning.scorers import Scorer
 from spofr_core.learning.scorers.scaling import Scaler
@@ -28,6 +29,20 @@ def refuse_items(train: RankingDataset) -> None:
         raise ConfigError(
             "A model is trained with groups, which training and test lists share; an item on its own is in one list. "
             "Train with a group column, then ask for model.policies(data.with_each_item())."
+        )
+
+
+def _refuse_extreme_labels(labels: NDArray[np.float64], data: RankingDataset) -> None:
+    """Labels are learned from in single precision, which knows nothing beyond this range but 0."""
+    limits = np.finfo(np.float32)
+    extreme = (labels > limits.max) | ((labels > 0) & (labels < limits.tiny))
+    if extreme.any():
+        row = int(np.argmax(extreme))
+        query = plain(data.query_ids[int(np.searchsorted(data.offsets, row, side="right")) - 1])
+        raise DataError(
+            f"The relevance of query {query!r}, item {plain(data.item_ids[row])!r} is {labels[row]:g}; to be learned "
+            f"from, labels must be 0 or lie from {limits.tiny:.2g} to {limits.max:.2g}: multiply all by a constant.",
+            column="relevance",
         )
 
 
@@ -65,6 +80,7 @@ class Lists:
         if data.relevance is None:
             raise DataError("Learning needs relevance labels; choose a relevance column.", column="relevance")
         table, rows = feature_table(data)
+        _refuse_extreme_labels(data.relevance, data)
         return cls(
             table=torch.from_numpy(scaler.transform(table if len(columns) == table.shape[1] else table[:, columns])),
             rows=torch.from_numpy(rows),

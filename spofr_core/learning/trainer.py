@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spofr_core.errors import SpofrError
 from spofr_core.learning.checkpoint import Checkpoint
 from spofr_core.learning.events import Callback, Progress, StopTraining
 from spofr_core.learning.lists import Batch, Lists
@@ -125,8 +126,11 @@ class Trainer:
     def run(self) -> Outcome:
         """Train until the last stage ends."""
         saved = self._checkpoint.read() if self._checkpoint is not None else None
-        if saved is not None:
-            self._restore(*saved)
+        if self._checkpoint is not None and saved is not None:
+            try:
+                self._restore(*saved)
+            except (SpofrError, LookupError, TypeError, ValueError, RuntimeError) as error:
+                raise self._checkpoint.damaged(error) from error
         self._started = time.perf_counter() - self._at.seconds
         try:
             self._tell("start")
@@ -294,7 +298,8 @@ class Trainer:
         for name, array in arrays.items():
             part, _, rest = name.partition(".")
             parts[part][rest] = array
-        self._scorer.restore(parts[self._scorer.name])
+        for weights in (parts["start"], parts["best"], parts[self._scorer.name]):  # the last stay; all can be used
+            self._scorer.restore(weights)
         self._best, self._start = parts["best"], parts["start"]
         if self._at.stage >= len(self._stages):
             return

@@ -7,6 +7,7 @@ import warnings
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -174,6 +175,19 @@ def test_a_checkpoint_of_another_fit_is_refused(train, validation, tmp_path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(DataError, match="cannot be read"):
         PredictThenOptimize(FAIRNESS, **QUICK).fit(train, validation, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("settings", [{}, {"scorer": "trees"}], ids=str)
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"stage_epoch", b"stage_epocH"), (b"best.", b"beST.")], ids=["position", "weights"]
+)
+def test_a_damaged_checkpoint_is_refused_in_a_sentence(old, new, settings, train, validation, tmp_path):
+    options = {**QUICK, **settings}
+    SPOFR(FAIRNESS, **options).fit(train, validation, checkpoint=tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes().replace(old, new))
+    with pytest.raises(DataError, match=r"The checkpoint .* is damaged \(.*\): delete it to start over"):
+        SPOFR(FAIRNESS, **options).fit(train, validation, checkpoint=tmp_path)
 
 
 def test_early_stopping_keeps_the_best_weights(train, validation):
@@ -464,6 +478,24 @@ def test_validation_groups_are_matched_by_name(train, validation):
         first = make_estimator(method, FAIRNESS, **QUICK).fit(train, validation)
         second = make_estimator(method, FAIRNESS, **QUICK).fit(train, other)
         assert_same_weights(weights(first), weights(second))
+
+
+@pytest.mark.parametrize("wrong", [pd.DataFrame({"query": [1]}), "a.csv", np.zeros(3)], ids=type)
+def test_what_is_no_dataset_is_refused_in_a_sentence(wrong, train):
+    model = SPOFR(FAIRNESS, **QUICK).fit(train)
+    plain = Unfair(**QUICK).fit(train)
+    for use in (SPOFR(FAIRNESS).fit, lambda x: SPOFR(FAIRNESS).fit(train, x), model.scores, model.policies):
+        with pytest.raises(DataError, match=rf"must be a RankingDataset, got {type(wrong).__name__}; read_dataset"):
+            use(wrong)
+    with pytest.raises(DataError, match="'data' must be a RankingDataset"):
+        plain.policies(wrong)
+
+
+@pytest.mark.parametrize("size", [1e40, 1e-40])
+def test_labels_that_single_precision_does_not_know_are_refused_with_their_place(size, train):
+    data = train.replace(relevance=size * np.array(train.relevance))
+    with pytest.raises(DataError, match=r"The relevance of query 'q\d+', item 'i\d+' is .*multiply all by a constant"):
+        SPOFR(FAIRNESS, **QUICK).fit(data)
 
 
 # -- settings ------------------------------------------------------------------------------------------

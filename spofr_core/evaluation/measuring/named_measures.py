@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from spofr_core.config import checked_seed
 from spofr_core.data import RankingDataset, write_csv
-from spofr_core.errors import ConfigError, DataError
+from spofr_core.errors import ConfigError
 from spofr_core.evaluation.intervals import bootstrap_mean
 from spofr_core.evaluation.measurement import ranking_view
 from spofr_core.evaluation.slicing.over_time import OverTime, over_time
@@ -227,11 +227,7 @@ def measure(
     >>> list(found.queries.columns)
     ['query', 'NDKL', 'Skew@10']
     """
-    if not isinstance(data, RankingDataset):
-        raise DataError(
-            f"'data' must be a RankingDataset, got {type(data).__name__}; read_dataset(...) makes one from a file or "
-            "a DataFrame."
-        )
+    RankingDataset.require(data)
     chosen = parse_measures(measures)
     if not chosen:
         raise ConfigError("Name a measure, such as 'NDKL' or 'Skew@10', or 'all'.")

@@ -278,11 +278,7 @@ def selection_rates(
     >>> [(row.category, round(row.rate, 3), row.verdict) for row in rates.tables[0].rows]
     [('female', 0.174, 'below, and more than chance shows'), ('male', 0.288, 'highest rate')]
     """
-    if not isinstance(data, RankingDataset):
-        raise DataError(
-            f"'data' must be a RankingDataset, got {type(data).__name__}; read_dataset(...) makes one from a file or "
-            "a DataFrame."
-        )
+    RankingDataset.require(data)
     selection = Selection(k=k, threshold=threshold)
     counts = Counts.of(data, selection.chances(data, policies))
     return rates_of(

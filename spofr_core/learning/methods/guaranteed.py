@@ -44,6 +44,7 @@ class ProgrammeEstimator(Estimator):
         InfeasibleFairness
             When a list has no policy that satisfies the bounds, unless these are to be relaxed.
         """
+        RankingDataset.require(data)
         if data.each_item:
             (fairness or self.fairness).check_items()
         return fair_policies(
