@@ -20,7 +20,7 @@ def score_array(scores: npt.ArrayLike) -> npt.NDArray[Any]:
     """
     try:
         if np.ma.is_masked(scores):
-            return np.ma.asarray(scores).astype(np.float64).filled(np.nan)
+            return np.ma.filled(np.ma.array(scores, dtype=np.float64), np.nan)
         return np.asarray(scores)
     except (RuntimeError, TypeError, ValueError) as error:
         raise DataError(
