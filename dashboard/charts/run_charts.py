@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from dashboard.charts.drawing import Drawing, Trace, axis, figure, in_unit, note, percent_ticks, rule
+from dashboard.charts.drawing import Drawing, Trace, axis, figure, in_unit, note, percent_ticks, plain_text, rule
 from dashboard.escaping import plot
 from spofr_core.fairness import Unit, format_delta
 from spofr_core.reporting import (
@@ -27,6 +27,8 @@ from spofr_core.reporting import (
 
 MOST_MARKS = 10_000
 """Models that a chart shows; beyond that the dominated ones are thinned, and the page says so."""
+LEGEND, LEGEND_LINE = 40, 15
+"""Letters of a line of the legend beside a form, and pixels of one more line."""
 ON_SCREEN = Look(ink=palette.NEUTRAL, mark=9, muted=palette.see_through(palette.NEUTRAL, 0.35))
 NEAR = 0.25
 """The ideal is drawn where it lies at most this part of the axis above the models, else told: it would squeeze them."""
@@ -205,7 +207,8 @@ def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]],
     mean exposure are per cent.
     """
     shares = unit == "share"
-    largest = max((float(row.get("violation") or 0) for *_, rows in histories for row in rows), default=0.0)
+    names = [_in_legend(plot(name, 90)) for name, *_ in histories]
+    largest = max((_measured(row, "violation") or 0.0 for *_, rows in histories for row in rows), default=0.0)
     traces: list[Trace] = []
     for place_of_run, (name, colour, shape, rows) in enumerate(histories):
         steps = [row["step"] for row in rows]
@@ -216,23 +219,22 @@ def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]],
                 {
                     "type": "scatter",
                     "mode": "lines+markers",
-                    "name": plot(name, 60),
+                    "name": names[place_of_run],
                     "legendgroup": name,
                     "showlegend": place == "y",
                     "x": steps,
-                    # What floating point leaves of a violation of 0 is not worth an axis.
-                    "y": [None if row.get(what) is None else round(row[what], 9) for row in rows],
+                    "y": [_measured(row, what) for row in rows],
                     "yaxis": place,
                     "opacity": fade,
                     "line": {"color": colour, "width": 2},
                     "marker": {"symbol": shape, "size": 5, "color": colour},
-                    "hovertemplate": f"{plot(name, 60)}<br>step %{{x}}: "
+                    "hovertemplate": f"{plot(name, 90)}<br>step %{{x}}: "
                     f"%{{y:{'.2%' if shares and place == 'y2' else '.4f'}}}<extra></extra>",
                 }
             )
     return figure(
         traces,
-        height=430,
+        height=430 + LEGEND_LINE * sum("<br>" in name for name in names),
         top=34,
         legend=True,
         x={"title": "step", "anchor": "y2"},
@@ -245,3 +247,14 @@ def training_curves(histories: list[tuple[str, str, str, list[dict[str, Any]]]],
             **({"tickformat": percent_ticks(largest or 1.0)} if shares else {}),
         ),
     )
+
+
+def _in_legend(name: str) -> str:
+    """The name of a run in two lines where one would be cut off: the method, then what sets the run apart."""
+    return name if len(plain_text(name)) <= LEGEND else name.replace(", ", ",<br>", 1)
+
+
+def _measured(row: dict[str, Any], what: str) -> float | None:
+    """A value of a validation; what floating point leaves of a violation of 0 is not worth an axis."""
+    value = row.get(what)
+    return None if value is None else round(float(value), 9)

@@ -71,7 +71,8 @@ NO_ITEMS = (
 def page() -> None:
     """The page."""
     st.title("Train rankers that hold delta", anchor=False)
-    left, right = st.columns([4, 3], gap="large")
+    # The key is what the stylesheet knows them by: it puts them below each other where they have no room.
+    left, right = st.container(key="train-halves").columns([4, 3], gap="large")
     with left:
         _form(loaded_data())
     with right:
@@ -128,7 +129,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         notions = st.multiselect(
             "Notions of fairness", offered, default=default, format_func=notion_label, key="train-notions", wrap=True
         )
-    one, two, three = st.columns(3)
+    one, two, three = st.columns([4, 3, 3])
     with one:
         learned = st.segmented_control(
             "Learn from",

@@ -25,6 +25,15 @@ def test_every_page_fits_the_narrowest_screen(page, address):
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
+def test_the_form_of_the_train_page_has_room_beside_the_sidebar_of_a_small_window(page, address):
+    found = {}
+    for width in (1300, 1024, 800):
+        sized(page, width)
+        opened(page, f"{address}/train?data=adult")
+        found[width] = faults(page)
+    assert {width: lines for width, lines in found.items() if lines} == {}
+
+
 def test_twelve_long_names_fit(page, address):
     opened(page, f"{address}/data")
     taken_in(page, FIXTURES / "twelve.csv")

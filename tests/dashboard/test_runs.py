@@ -339,6 +339,17 @@ def test_training_curves_are_the_validations(results):
     assert top.name == "SPOFR, &lt;i&gt;"
 
 
+def test_long_names_of_runs_take_two_lines_of_the_legend_and_are_whole():
+    rows = [{"step": 0, "validation_dcg": 1.0, "violation": 0.1}]
+    names = ["SPOFR, delta 5 %, seed 0", "predict-then-optimise (trees), delta 15 %, seed 10, by marital status"]
+    figure = charts.training_curves([(name, "#123456", "circle", rows) for name in names]).checked()
+    short, long = (trace.name for trace in figure.data if trace.showlegend)
+    assert short == names[0]
+    assert long == names[1].replace("), ", "),<br>")
+    alone = charts.training_curves([(names[0], "#123456", "circle", rows)]).checked()
+    assert figure.layout.height > alone.layout.height  # the curves keep their room
+
+
 def test_training_curves_have_violations_in_the_unit_of_delta():
     rows = [{"step": 20 * k, "validation_dcg": 1 + k, "violation": 0.15} for k in range(3)]
     history = [("SPOFR", "#123456", "circle", rows)]
@@ -346,7 +357,7 @@ def test_training_curves_have_violations_in_the_unit_of_delta():
     assert shares.layout.yaxis2.tickformat == ".0%"
     assert ["%{y:.2%}" in trace.hovertemplate for trace in shares.data] == [False, True]
     assert charts.training_curves(history).checked().layout.yaxis2.tickformat is None
-    still = [("SPOFR", "#123456", "circle", [{"step": 0, "validation_dcg": 1.0, "violation": 0.0}])]
+    still = [("SPOFR", "#123456", "circle", [{"step": 0, "validation_dcg": 1.0, "violation": 3e-17}])]
     assert charts.training_curves(still, "share").checked().layout.yaxis2.tickformat == ".0%"
 
 
