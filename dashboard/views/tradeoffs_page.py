@@ -149,10 +149,11 @@ def _chosen_model(found: Picked) -> None:
 
 
 def _measured(model: Model, row: pd.Series) -> str:
+    penalised = "is trained with a penalty and " if pd.notna(row["penalty"]) else ""
     promise = (
         "Its policies are solved for, so that every query holds the delta asked for."
         if model.guaranteed
-        else "It is trained with a penalty and promises nothing about a single query."
+        else f"It {penalised}promises nothing about a single query."
     )
     notes = f" {' '.join(model.record.notes)}" if model.record.notes else ""
     return (

@@ -69,9 +69,9 @@ def achieved_frame(frame: pd.DataFrame, variants: Variants = NO_VARIANTS) -> pd.
 
 
 def run_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table behind a chart of trained models, to be read: methods by the names that the chart has for them, and no
-    column that is empty throughout."""
-    titled = frame.assign(method=[method_title(method) for method in frame["method"]])
+    """The table behind a chart of trained models, to be read: methods by the names that the chart has for them, no
+    column that is empty throughout, and nothing of what floating point leaves of a violation of 0."""
+    titled = frame.assign(method=[method_title(method) for method in frame["method"]]).round(9)
     return titled.dropna(axis="columns", how="all")
 
 

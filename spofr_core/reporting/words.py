@@ -104,7 +104,8 @@ def _model_sentence(summary: Mapping[str, Any]) -> str:
     model = summary["model"]
     title, plain = name_text(model["title"]), model["plain_sort"]
     if not model["guaranteed"]:
-        return f"Audited is what {title} puts out, which has no guarantee{_of_either(summary)}."
+        whose = f"“{title}”" if " " in title else title  # "sorted by score" is no name
+        return f"Audited is what {whose} puts out, which has no guarantee{_of_either(summary)}."
     held = "delta" if summary["quota"] is None else "delta and the quota"
     sentence = f"Audited are the policies of {title}, which hold {held} wherever a list can"
     if plain is None or not plain["queries"]["judged"]:

@@ -153,6 +153,7 @@ def test_the_table_of_models_names_methods_as_the_chart_does_and_has_no_empty_co
     assert set(table["method"]) == {"SPOFR (trees)", "FULTR", "DELTR", "random ranking"}
     assert "clicks" not in table
     assert "penalty" in table
+    assert set(run_table(grid_search(results.assign(violation_mean=3e-17)))["violation_mean"]) == {0.0}
 
 
 def test_shares_have_an_axis_in_per_cent_of_the_mean_exposure(results):

@@ -200,6 +200,16 @@ def test_choosing_a_model_shows_what_it_can_do_without_training(first_sweep):
     assert at == pytest.approx(frame.loc[frame["run"] == run, "dcg"].item(), abs=1e-9)
 
 
+@pytest.mark.parametrize(("method", "penalised"), [("deltr", True), ("unfair", False), ("uniform", False)])
+def test_only_a_model_with_a_penalty_is_said_to_have_one(method, penalised, first_sweep):
+    frame = results_of([first_sweep])
+    run = frame.loc[frame["method"] == method, "run"].iloc[0]
+    said = [plain(each.value) for each in shown("tradeoffs", sweep=first_sweep.key, model=run).markdown]
+    (about,) = [text for text in said if text.startswith("On test: ")]
+    assert "promises nothing about a single query." in about
+    assert ("penalty" in about) is penalised
+
+
 def model_named_in(run):
     """`model_named` outside a page: without a visitor there are the bundled sweeps."""
     found = model_named(run)
@@ -298,7 +308,7 @@ def test_guarantees_are_those_of_the_core(first_sweep):
     expected = guarantees(rivals, *per_query, deltas=[0.05], levels=[1.0]).set_index("method")["dcg"]
     for trace in charts(app)[0]["data"]:
         at = list(zip(*trace["x"], strict=True)).index(("delta 0.05", "100%"))
-        method = {"SPOFR": "spofr", "FULTR, no guarantee": "fultr", "DELTR, no guarantee": "deltr"}.get(
+        method = {"● SPOFR": "spofr", "▲ FULTR, no guarantee": "fultr", "◆ DELTR, no guarantee": "deltr"}.get(
             trace["name"], "pto"
         )
         assert trace["y"][at] == pytest.approx(np.nan_to_num(expected[method]))

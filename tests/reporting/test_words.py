@@ -432,6 +432,10 @@ PLAIN_SORT = {"queries": queries(fair=326), "violation": {"mean": 0.1, "max": 0.
             {"title": "DELTR", "guaranteed": False, "plain_sort": None},
             "Audited is what DELTR puts out, which has no guarantee.",
         ),
+        (
+            {"title": "sorted by score", "guaranteed": False, "plain_sort": None},
+            "Audited is what “sorted by score” puts out, which has no guarantee.",
+        ),
     ],
 )
 def test_the_details_begin_with_whose_policies_were_audited(model: dict[str, Any], said: str) -> None:
