@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,12 +97,14 @@ class CalibrationGain:
         if self.interval is None:
             return f"These queries are too few to say whether calibrating the {of} would gain anything: {told}."
         if self.interval[0] <= 0 <= self.interval[1]:
-            return f"Calibrating the {of} would change the repair by less than its interval tells apart: {told}."
+            return f"Calibrating the {of} makes no difference to the repair that these queries can show: {told}."
         change = "better" if self.gain > 0 else "worse"
         low, high = self.interval
+        # As many decimals as the nearer end needs to be told from 0, the same for all three.
+        decimals = max(3, 1 - math.floor(math.log10(min(abs(low), abs(high)))))
+        gain, low_text, high_text = (f"{value:+.{decimals}f}" for value in (self.gain, low, high))
         return (
-            f"A repair by calibrated {self.scores.of} would be {change}: {told}, {self.gain:+.3g} "
-            f"(95 % interval {low:+.3g} to {high:+.3g})."
+            f"A repair by calibrated {of} would be {change}: {told}, {gain} (95 % interval {low_text} to {high_text})."
         )
 
 

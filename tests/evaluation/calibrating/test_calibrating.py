@@ -1,6 +1,7 @@
 """Calibrated repairs: what is estimated from what, the gain against a scan by hand, and the price at face value."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -197,11 +198,18 @@ def test_scores_in_any_unit_are_calibrated_alike(size):
         assert not scaled.flat
 
 
+def test_a_gain_and_both_ends_of_its_interval_have_the_same_decimals():
+    data, _ = lists(40)
+    told = {"plain": 2.129, "calibrated": 2.138, "gain": 0.00863, "interval": (0.00379, 0.0138)}
+    gain = replace(calibration_gain(data, TIGHT), **told)
+    assert gain.sentence.endswith("DCG 2.138 instead of 2.129, +0.0086 (95 % interval +0.0038 to +0.0138).")
+
+
 def test_rounding_is_no_gain_and_a_handful_of_queries_proves_none():
     data, _ = lists(40)
     equal = data.replace(relevance=np.repeat(np.arange(40) % 2, 8).astype(float))  # no order of a list is worth more
     assert calibration_gain(equal, TIGHT).gain == 0
-    assert "by less than its interval tells apart" in calibration_gain(equal, TIGHT).sentence
+    assert "makes no difference to the repair that these queries can show" in calibration_gain(equal, TIGHT).sentence
     few = calibration_gain(data[:5], TIGHT)
     assert few.interval is None
     assert few.sentence.startswith("These queries are too few to say")
