@@ -33,8 +33,8 @@ class Calibration(ABC):
 
     @classmethod
     @abstractmethod
-    def fit(cls, scores: npt.ArrayLike, relevance: npt.ArrayLike) -> Self:
-        """The map that fits these items best; any labels from 0 up.
+    def fit(cls, scores: npt.ArrayLike, relevance: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Self:
+        """The map that fits these items best; any labels from 0 up, and items may count more than once.
 
         Raises
         ------
@@ -76,16 +76,19 @@ class LogisticCalibration(Calibration):
     name: ClassVar[str] = "logistic"
 
     @classmethod
-    def fit(cls, scores: npt.ArrayLike, relevance: npt.ArrayLike) -> Self:
+    def fit(cls, scores: npt.ArrayLike, relevance: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Self:
         """Least cross-entropy between the labels, as shares of the largest, and the estimates, by Newton's method."""
         score, label, top, unit = _checked(scores, relevance)
-        center, spread = float(score.mean()), float(score.std())
+        counts = np.ones(len(score)) if weights is None else np.asarray(weights, dtype=np.float64)
+        center = float(np.average(score, weights=counts))
+        spread = float(np.sqrt(np.average((score - center) ** 2, weights=counts)))
         x = (score - center) / spread if spread > 0 else np.zeros(len(score))
         target = label / top
-        slope, intercept = 0.0, float(np.log(target.mean() / (1 - target.mean())))
+        share = float(np.average(target, weights=counts))
+        slope, intercept = 0.0, float(np.log(share / (1 - share)))
         for _ in range(_NEWTON_STEPS):
             p = _logistic(slope * x + intercept)
-            error, weight = p - target, p * (1 - p)
+            error, weight = counts * (p - target), counts * p * (1 - p)
             gradient = np.array([error @ x + _RIDGE * slope, error.sum()])
             cross = float(weight @ x)
             hessian = np.array([[float(weight @ x**2) + _RIDGE, cross], [cross, float(weight.sum()) + _RIDGE]])
@@ -95,7 +98,7 @@ class LogisticCalibration(Calibration):
             if np.abs(move).max() < 1e-10:
                 break
         if slope <= 0 or spread <= 0:
-            return cls(0.0, float(np.log(target.mean() / (1 - target.mean()))), top)
+            return cls(0.0, float(np.log(share / (1 - share))), top)
         return cls(slope / spread / unit, intercept - slope * center / spread, top)
 
     @property
@@ -129,14 +132,14 @@ class IsotonicCalibration(Calibration):
     name: ClassVar[str] = "isotonic"
 
     @classmethod
-    def fit(cls, scores: npt.ArrayLike, relevance: npt.ArrayLike) -> Self:
+    def fit(cls, scores: npt.ArrayLike, relevance: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Self:
         """Pool what is out of order."""
         from sklearn.isotonic import IsotonicRegression  # here: it takes a second to import
 
         score, label, _, unit = _checked(scores, relevance)
         distinct, place = np.unique(score, return_inverse=True)
         # by places: scikit-learn takes scores less than 1e-15 apart for equal, whatever their unit
-        model = IsotonicRegression(out_of_bounds="clip").fit(place, label)
+        model = IsotonicRegression(out_of_bounds="clip").fit(place, label, sample_weight=weights)
         knots = unit * distinct[np.asarray(model.X_thresholds_, dtype=np.int64)]
         return cls(knots, np.asarray(model.y_thresholds_, dtype=np.float64))
 

@@ -81,9 +81,9 @@ def check(batch, out, q=0):
     active = at_lower[present] | at_upper[present]
     assert count <= 1 + active.sum()
 
-    # The Lagrangian at these multipliers, less what they charge for the bounds, is the bound; no ranking exceeds it, and
-    # every one of the lottery attains it. Of many groups an interior point proves the bound, so that it is the lottery
-    # that attains it: rankings of little probability may fall short of it by more.
+    # The Lagrangian at these multipliers, less what they charge for the bounds, is the bound; no ranking exceeds it,
+    # and every one of the lottery attains it. Of many groups an interior point proves the bound, so that it is the
+    # lottery that attains it: rankings of little probability may fall short of it by more.
     charge = sum(x * (batch.lower[q, g] if x > 0 else batch.upper[q, g]) for g, x in enumerate(lam) if x != 0)
     scale = np.ptp(y) * np.ptp(w) + np.abs(lam).max() * np.ptp(v)
     rounding = 1e-14 * (np.abs(y).max() * w.sum() + np.abs(lam).max() * v.sum())

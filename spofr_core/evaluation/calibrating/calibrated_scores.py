@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,6 +20,9 @@ from spofr_core.reporting.wording.phrases import within_a_sentence
 IntArray = npt.NDArray[np.int64]
 
 FOLDS = 5
+_LEFT_OUT = 0.2
+"""Share of the items that may be left out of a fit, where those of a part must be."""
+_MOST_FOLDS = 200
 
 Calibrate = bool | Literal["logistic", "isotonic"] | RankingDataset
 """True: the better of both kinds, cross-fitted; a kind; or other data with scores and labels to fit them on."""
@@ -134,22 +138,26 @@ def _content(data: RankingDataset, q: int) -> tuple[str, tuple[str, ...], bytes]
 def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedScores:
     """Each query by a map that was fitted to the queries of the other parts."""
     scores, labels = _scores(data), _labels(data)
-    folds = min(FOLDS, len(data))
-    if folds < 2:
+    if len(data) < 2:
         raise DataError(
             "A single query cannot be calibrated by the labels of others: repair without calibration.",
             mend="In Python, other data of several queries can be given to fit on.",
         )
     check_calibratable(scores, labels)
+    items = _items_with_one_label(data, scores, labels)
+    folds = min(_folds(items), len(data))
     part = np.random.default_rng([checked_seed(seed), 1]).permutation(len(data)) % folds
-    estimates, flat, items = np.empty(len(scores)), False, _items_with_one_label(data, scores, labels)
+    estimates, flat = np.empty(len(scores)), False
+    counts = None if items is None else _chances_to_be_left(items, folds)
     for fold in range(folds):
         learned, _ = rows_of(data.offsets, np.flatnonzero(part != fold))
         applied, _ = rows_of(data.offsets, np.flatnonzero(part == fold))
         if items is not None:
             learned = learned[~np.isin(items[learned], items[applied])]
         try:
-            fitted = CALIBRATIONS[kind].fit(scores[learned], labels[learned])
+            fitted = CALIBRATIONS[kind].fit(
+                scores[learned], labels[learned], None if counts is None else 1 / counts[learned]
+            )
         except DataError as error:
             how = (
                 f"Each query is calibrated by the labels of others, in {folds} parts, and without one of these the "
@@ -187,6 +195,24 @@ def _items_with_one_label(data: RankingDataset, scores: FloatArray, labels: Floa
         if not np.allclose(first[codes], values, rtol=1e-6, atol=0):  # a model may round otherwise in another batch
             return None
     return np.asarray(codes, dtype=np.int64)
+
+
+def _folds(items: IntArray | None) -> int:
+    """Parts to cut the queries into: small ones where a part takes its items along, so that enough are left."""
+    if items is None:
+        return FOLDS
+    distinct = int(items.max()) + 1
+    return min(max(FOLDS, math.ceil(len(items) / (_LEFT_OUT * distinct))), _MOST_FOLDS)
+
+
+def _chances_to_be_left(items: IntArray, folds: int) -> FloatArray:
+    """(N,): how likely the item of a row is in none of the queries of a part.
+
+    Who is in many lists is left more rarely. Where that goes with relevance, as in lists that are drawn to have so many
+    relevant items each, those who are left would say too little or too much, if they did not count more the less likely
+    they are.
+    """
+    return np.asarray((1 - 1 / folds) ** np.bincount(items)[items])
 
 
 def _scores(data: RankingDataset) -> FloatArray:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from spofr_core.cli.application import app
 from spofr_core.data import RankingDataset, load_hiring
-from spofr_core.data.calibration import LogisticCalibration
+from spofr_core.data.calibration import CALIBRATIONS, LogisticCalibration
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation import (
     audit,
@@ -148,8 +148,35 @@ def test_who_is_in_several_lists_is_not_calibrated_by_their_own_label(kind):
     assert mine.sum() > 2
     np.testing.assert_array_equal(first[mine], second[mine])
     found = calibrated_scores(data, kind)
-    assert "fitted to the labels of other items in other queries, in 5 parts" in found.sentence
+    assert "fitted to the labels of other items in other queries, in 21 parts" in found.sentence
     assert found.error > 0.24  # as large as that of a coin: nothing can be known of these people
+
+
+@pytest.mark.parametrize("kind", ["logistic", "isotonic"])
+def test_people_whose_relevance_goes_with_how_often_they_are_drawn_are_not_calibrated_too_low(kind):
+    """Two relevant ones in ten, drawn from 20 relevant people and 200 others: the former are in twice as many lists."""
+    rng = np.random.default_rng(3)
+    rows = np.concatenate(
+        [np.concatenate([rng.choice(20, 2, replace=False), 20 + rng.choice(200, 8, replace=False)]) for _ in range(150)]
+    )
+    score = rng.normal(size=220) + (np.arange(220) < 20)
+    data = lists(150, 10)[0].replace(item_ids=rows, score=score[rows], relevance=(rows < 20).astype(float))
+    found = calibrated_scores(data, kind)
+    assert found.items_apart
+    assert found.estimates.mean() == pytest.approx(0.2, abs=0.03)
+    assert found.error < 0.16  # that of the mean
+
+
+def test_an_item_that_counts_twice_is_two_items():
+    rng = np.random.default_rng(5)
+    score, label = rng.normal(size=60), rng.integers(0, 3, 60).astype(float)
+    counts = rng.integers(1, 4, 60)
+    for kind in CALIBRATIONS.values():
+        weighted, repeated = (
+            kind.fit(score, label, counts),
+            kind.fit(np.repeat(score, counts), np.repeat(label, counts)),
+        )
+        np.testing.assert_allclose(weighted.estimates(score), repeated.estimates(score), rtol=1e-6)
 
 
 def test_labels_that_belong_to_the_query_are_all_learned_from():
