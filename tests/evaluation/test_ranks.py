@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from spofr_core.data import read_dataset
+from spofr_core.errors import DataError
 from spofr_core.evaluation import calibration_gain, repair
 from spofr_core.evaluation.folder_repair import repair_folder
 from spofr_core.fairness import Fairness
@@ -59,6 +60,15 @@ def test_what_is_calibrated_is_called_by_its_name():
     assert "mean utility of the calibrated ranks" in set(found.table["label"])
     assert "score" not in calibration_gain(data, ASKED).sentence
     assert "from the scores" in repair(data.with_scores(data.score), ASKED, calibrate=True).maximised
+
+
+def test_ranks_are_not_calibrated_by_scores_nor_scores_by_ranks():
+    ranks = read_dataset(table(), group="sex")
+    scores = ranks.with_scores(np.random.default_rng(0).random(ranks.n_items))
+    with pytest.raises(DataError, match="The data has ranks and the data to calibrate by has scores"):
+        repair(ranks, ASKED, calibrate=scores)
+    with pytest.raises(DataError, match="The data has scores and the data to calibrate by has ranks"):
+        repair(scores, ASKED, calibrate=ranks)
 
 
 @pytest.mark.parametrize("column", ["rank", "score"])

@@ -108,6 +108,13 @@ def calibrated_scores(data: RankingDataset, calibrate: Calibrate = True, *, seed
         )
     if data.score is None:
         raise DataError("The data has no score to calibrate: map a score column.", column="score")
+    if source.score is not None and source.ranks != data.ranks:
+        mine, other = ("ranks", "scores") if data.ranks else ("scores", "ranks")
+        raise DataError(
+            f"The data has {mine} and the data to calibrate by has {other}, which are in another unit: give both the "
+            "same.",
+            column="score",
+        )
     known = 0 if source is data else _queries_in_both(data, source)
     if known == len(data) == len(source):
         source = data
