@@ -27,7 +27,7 @@ def trained(hidden: str | tuple[int, ...], seed: int) -> tuple[float, float]:
     ranker = fit_logging_ranker(splits.train, seed=seed)
     train = simulate_clicks(splits.train, 5_000, logging=ranker, seed=seed)
     validation = simulate_clicks(splits.validation, 2_000, logging=ranker, seed=seed + 100)
-    model = SPOFR(FAIRNESS, loss="spo+", hidden=hidden, seed=seed, max_steps=400).fit(train, validation)
+    model = SPOFR(FAIRNESS, warm_up="none", hidden=hidden, seed=seed, max_steps=400).fit(train, validation)
     lists = np.split(np.round(model.scores(splits.test), 9), splits.test.offsets[1:-1])
     different = float(np.mean([len(np.unique(scores)) for scores in lists]))
     return different, float(audit(splits.test, FAIRNESS, policies=model.policies(splits.test)).table.dcg.mean())

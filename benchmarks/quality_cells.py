@@ -147,15 +147,15 @@ _NO_REMEDY = {"ties": "random", "estimates": "scores", "margin": 0.0}
 METHODS = {
     m.name: m
     for m in (
-        Method("spofr", "spofr"),
-        Method("spofr (spo+)", "spofr", {"loss": "spo+"}, _tuned("learning_rate", 3e-3, 1e-2)),
-        Method("spofr (spo+ after listnet)", "spofr", {"loss": "spo+", "warm_up": "listnet", **_NO_REMEDY}),
+        Method("spofr", "spofr", {"loss": "fenchel-young", "margin": 0.0}),
+        Method("spofr (spo+)", "spofr", {"warm_up": "none"}, _tuned("learning_rate", 3e-3, 1e-2)),
+        Method("spofr (spo+ after listnet)", "spofr", {"warm_up": "listnet", **_NO_REMEDY}),
         Method("pto (listnet)", "pto"),
         Method("pto (logistic)", "pto", {"scorer": "logistic"}, _tuned("learning_rate", 1e-3, 1e-2)),
         Method("fultr", "fultr", choices=_tuned("entropy", 0.1, 1.0, learning_rate=3e-3)),
         Method("deltr", "deltr", choices=_tuned("learning_rate", 1e-3, 1e-2)),
         Method("pto", "pto", choices=_tuned("scorer", "listnet", "logistic")),
-        Method("spofr (fenchel-young)", "spofr", {"margin": 1.0}, _tuned("warm_up", "listnet", "logistic")),
+        Method("spofr (fenchel-young)", "spofr", {"loss": "fenchel-young"}, _tuned("warm_up", "listnet", "logistic")),
         Method(
             "spofr (spo+, ties by scores)",
             "spofr",
@@ -185,7 +185,7 @@ def cell(family: str, scorer: str, loss: str) -> str:
 
 def _cells() -> Iterator[Method]:
     """Predict-then-optimise with every scorer and loss, and SPOFR from each of them, with the settings tuned for it."""
-    through = {"spo+": {"loss": "spo+"}, "fy": {"loss": "fenchel-young", "margin": 1.0}}
+    through = {"spo+": {"loss": "spo+"}, "fy": {"loss": "fenchel-young"}}
     for scorer in SCORERS:
         for loss in (*PLAIN_LOSSES, WITHIN):
             yield Method(cell("pto", scorer, loss), "pto", {"scorer": scorer, "loss": loss}, _THREE[scorer])
@@ -193,7 +193,8 @@ def _cells() -> Iterator[Method]:
             for family, settings in through.items():
                 yield Method(cell(family, scorer, loss), "spofr", {"scorer": scorer, "warm_up": loss, **settings}, ())
     yield Method(cell("deltr", "network", "its own"), "deltr", {}, _THREE["network"])
-    yield Method(cell("fultr", "network", "its own"), "fultr", {}, ())  # a fit takes ten times as long: not tuned
+    entropies = tuple({"entropy": entropy} for entropy in (0.1, 0.3, 1.0))  # what FULTR is most sensitive to
+    yield Method(cell("fultr", "network", "its own"), "fultr", {}, entropies)
 
 
 METHODS |= {each.name: each for each in _cells()}

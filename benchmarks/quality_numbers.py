@@ -3,6 +3,8 @@
     DATASET: CELL - CELL @ DELTA          a paired difference, as the tables have it
     DATASET: CELL - CELL @ DELTA in %     its mean as a share of the second cell's
     DATASET: CELL @ DELTA                 a mean
+    DATASET: spofr - RIVAL within LEVEL   a paired difference at a mean violation of at most the level
+    DATASET: METHOD violation             the mean violation of a method that nothing steers
 
 "best" as the loss of a cell is the one that tuning preferred; "one of five" is the mean over single members of an
 ensemble.
@@ -16,11 +18,13 @@ import pandas as pd
 from quality_answers import Results, difference_text
 from quality_cells import ENSEMBLED
 from quality_plan import BEST
-from quality_tables import paired
+from quality_tables import paired, within_violation
 
 _ASKED = re.compile(
     r"(?P<dataset>.+): (?P<one>\S+?(?:, five seeds)?)(?: - (?P<other>.+))? @ (?P<delta>[\d.]+)(?P<share> in %)?"
 )
+_WITHIN = re.compile(r"(?P<dataset>.+): spofr - (?P<rival>fultr|deltr) within (?P<level>[\d.]+)")
+_VIOLATION = re.compile(r"(?P<dataset>.+): (?P<method>\S+) violation")
 ONE_OF_FIVE = "one of five"
 
 
@@ -32,6 +36,15 @@ def number(results: Results, asked: str) -> str:
     KeyError
         When the question cannot be read, or what it asks about was not run.
     """
+    if found := _WITHIN.fullmatch(asked):
+        picks = within_violation(results.beside_penalties(found["dataset"]), float(found["level"]))
+        return _said(paired(picks["spofr"], picks[found["rival"]]), asked)
+    if found := _VIOLATION.fullmatch(asked):
+        models = results.models
+        own = models[(models.dataset == found["dataset"]) & (models.method == found["method"])]
+        if own.empty:
+            raise KeyError(f"not run: {asked!r}")
+        return f"{own.mean_violation.mean():.3f}"
     found = _ASKED.fullmatch(asked)
     if found is None:
         raise KeyError(f"not a question about the study: {asked!r}")
@@ -39,12 +52,17 @@ def number(results: Results, asked: str) -> str:
     one = _dcg(results, dataset, delta, found["one"])
     other = one if found["other"] is None else _other(results, dataset, delta, found["one"], found["other"])
     difference = paired(one, other)
-    if not difference[2]:
-        raise KeyError(f"not run: {asked!r}")
+    told = _said(difference, asked)
     if found["other"] is None:
         return f"{one.mean():.3f} (n={len(one)})"
     if found["share"]:
         return f"{100 * difference[0] / other[other.index.isin(one.index)].mean():.1f} %"
+    return told
+
+
+def _said(difference: tuple[float, float, int], asked: str) -> str:
+    if not difference[2]:
+        raise KeyError(f"not run: {asked!r}")
     return difference_text(difference)
 
 

@@ -66,8 +66,8 @@ PIECES = {
     "all features": Piece("adult by sex", (*_ON_TREES, IN_GROUPS), 12, (0.0,)),
     "marital status": Piece("adult by marital status", (LISTNET, *_ON_TREES, IN_GROUPS), 12, (0.0,)),
     "race": Piece("adult by race", (NETWORK, THROUGH_NETWORK, TREES, THROUGH_TREES, IN_GROUPS), 12, (0.0,)),
-    "mslr-2": Piece("mslr-2", (*_ON_TREES, IN_GROUPS), 6, (0.0,)),
-    "mslr-5": Piece("mslr-5", (*_ON_TREES, IN_GROUPS), 6, (0.0,)),
+    "mslr-2": Piece("mslr-2", (*_ON_TREES, IN_GROUPS), 12, (0.0,)),
+    "mslr-5": Piece("mslr-5", (*_ON_TREES, IN_GROUPS), 12, (0.0,)),
     "lists of 100": Piece(f"{MAIN}, lists of 100", _CURVE, 12, (0.0,), MAIN),
     "rivals": Piece(
         _SMALL,
@@ -87,7 +87,7 @@ PIECES = {
     "lists of 50": Piece(f"{MAIN}, lists of 50", _CURVE, 12, (0.0,), MAIN),
     "linear scorer": Piece(f"{MAIN}, linear scorer", (IN_GROUPS,), 12, tuned_on=MAIN),
     "five seeds": Piece(_SMALL, _CURVE, 12, (0.0,), MAIN, ensemble=True),
-    "fultr": Piece(_SMALL, ("fultr/network/its own",), 3, tuned_on=MAIN),
+    "fultr": Piece(_SMALL, ("fultr/network/its own",), 12),
 }
 """In the order of importance: a study that is stopped has whole tables of the first of them."""
 PENALTIES = (1.0, 1e2, 1e3, 1e4, 1e5)

@@ -50,7 +50,8 @@ def test_what_training_through_the_programme_adds_is_paired_by_seed():
     first, _, last = END_TO_END
     lines = [line(first, seed, 1.0 + seed, delta=0.02) for seed in (1, 2, 3)]
     lines += [line(last, seed, 1.5 + seed, delta=0.02, violation=0.019) for seed in (1, 2, 3)]
-    row = end_to_end(frame(lines)).iloc[0]
+    lines += [line(last, 1, 1.5, delta=0.05)]  # nothing to compare with
+    (row,) = (row for _, row in end_to_end(frame(lines)).iterrows())
     assert row[first] == 3.0
     assert row[f"{last} - {first}"] == "+0.5000 ± 0.0000 (n=3)"
     assert row["largest violation - delta"] == "-1.0e-03"
@@ -126,6 +127,37 @@ def test_a_number_in_a_sentence_is_the_one_of_the_tables_and_never_missing():
     for wrong in (f"toy: {trees} - {plain} @ 0", f"toys: {trees} - {plain} @ 0.02", "what trees add"):
         with pytest.raises(KeyError):
             number(results, wrong)
+
+
+def test_a_number_beside_penalties_is_that_of_the_default_and_of_models_within_the_level():
+    from quality_answers import Results
+    from quality_numbers import number
+
+    lines = [line("spo+/network/listnet", seed, 2.0, delta=0.0) for seed in (1, 2)]
+    lines += [line("fy/network/listnet", seed, 9.0, delta=0.0) for seed in (1, 2)]  # the loss that is not the default
+    lines += [line("fultr/network/its own", 1, 1.5, penalty=10.0, violation=0.01)]
+    lines += [line("fultr", 2, 1.0, penalty=10.0, violation=0.02), line("deltr", 2, 3.0, penalty=1.0, violation=0.3)]
+    lines += [{**line("unfair", seed, 3.0), "mean_violation": violation} for seed, violation in ((1, 0.02), (2, 0.04))]
+    results = Results([{"settings": {}, "mean_violation": 0.0, **each} for each in lines])
+    assert number(results, "toy: spofr - fultr within 0.01") == "+0.5000 (n=1)"
+    assert number(results, "toy: spofr - fultr within 0.02") == "+0.7500 ± 3.1766 (n=2)"
+    assert number(results, "toy: unfair violation") == "0.030"
+    for missing in ("toy: spofr - deltr within 0.05", "toy: sorted violation"):
+        with pytest.raises(KeyError, match="not run"):
+            number(results, missing)
+
+
+def test_the_report_of_the_readme_prints_every_table(capsys):
+    from quality_answers import answers
+    from quality_tables import print_tables
+
+    lines = [json.loads(text) for text in (FOLDER / "results" / "quality.jsonl").read_text("utf-8").splitlines()]
+    assert len(answers(lines)) == 12
+    print_tables(lines)
+    printed = capsys.readouterr().out
+    assert (
+        printed.count("## german-credit: 12 seeds") == printed.count("## What training through the programme adds") == 1
+    )
 
 
 def test_a_cell_of_the_study_has_one_configuration_and_each_model_once():

@@ -146,6 +146,8 @@ def test_published_spofr_is_told_apart():
     published = [r for r in runs if paper.is_as_published(r)]
     assert len(published) == len(runs) / 2
     assert all(r.settings["loss"] == "spo+" for r in published)
+    others = [r.settings for r in runs if not paper.is_as_published(r)]
+    assert {(s["loss"], s["warm_up"], s["margin"]) for s in others} == {("fenchel-young", "listnet", 0.0)}
 
 
 def verdicts(figure: str, **frames: pd.DataFrame) -> dict[str, str]:

@@ -61,6 +61,17 @@ def test_an_older_sweep_is_the_same_sweep():
     assert runs({}) == runs({"scorer": "listnet"}) == runs({"scorer": "network"})
 
 
+def test_a_change_of_the_default_renames_no_run_that_was_written_out():
+    """The hash was computed when SPOFR's loss was Fenchel-Young unless another was named."""
+    spec = {"dataset": {"sample": "german-credit", "lists": 200, "test_lists": 200}, "methods": ["spofr"], "seeds": [2]}
+    before = {"loss": "fenchel-young", "warm_up": None, "margin": None}
+    (then,) = SweepSpec.from_dict(spec | {"deltas": [0.01], "method_settings": {"spofr": before}}).runs()
+    assert then.run == "34a4d848329e3a70"
+    (now,) = SweepSpec.from_dict(spec | {"deltas": [0.01]}).runs()
+    assert (now.settings["loss"], now.settings["warm_up"], now.settings["margin"]) == ("spo+", "listnet", 1.0)
+    assert now.run != then.run
+
+
 def test_a_quota_is_part_of_a_name_and_its_absence_is_not():
     plain = SweepSpec.from_dict({"dataset": {"sample": "german-credit"}, "methods": ["pto"], "deltas": [0.05]})
     quota = {"slack": 1, "top": 10}

@@ -170,10 +170,11 @@ def test_lightgbm_reads_the_text_and_predicts_the_same(train, validation):
         ("pto", {"loss": "listnet-within-groups"}),
         ("pto", {"loss": "logistic", "estimates": "calibrated"}),
         ("spofr", {}),
-        ("spofr", {"loss": "spo+", "warm_up": "logistic", "margin": 0.0}),
-        ("spofr", {"loss": "spo+"}),
+        ("spofr", {"warm_up": "logistic", "margin": 0.0}),
+        ("spofr", {"warm_up": "none"}),
+        ("spofr", {"loss": "fenchel-young", "margin": 0.0}),
         ("unfair", {"loss": "lambdarank"}),
-        ("spofr", {"loss": "spo+", "warm_up": "listnet-within-groups"}),
+        ("spofr", {"warm_up": "listnet-within-groups"}),
     ],
 )
 def test_every_loss_teaches_trees_which_are_saved_read_and_resumed(method, settings, train, validation, tmp_path):
@@ -209,7 +210,7 @@ def test_a_seed_repeats_to_the_last_bit_and_another_differs(train, validation):
 
 
 def test_the_margin_keeps_the_first_stage(train, validation):
-    settings = {**QUICK, "loss": "spo+", "warm_up": "logistic"}
+    settings = {**QUICK, "warm_up": "logistic"}
     kept = make_estimator("spofr", FAIRNESS, margin=1e9, **settings).fit(train, validation)
     first = make_estimator("pto", FAIRNESS, **QUICK, loss="logistic").fit(train, validation)
     assert text_of(kept) == text_of(first)

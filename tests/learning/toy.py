@@ -54,3 +54,13 @@ def numeric_gradient(function, x: np.ndarray, step: float = 1e-6) -> np.ndarray:
         down[i] -= step
         gradient[i] = (function(up) - function(down)) / (2 * step)
     return gradient
+
+
+def weights(model):
+    return model.learned.scorer.arrays()
+
+
+def assert_same_weights(a, b):
+    assert a.keys() == b.keys()
+    for name in a:
+        assert np.array_equal(a[name], b[name]), name

@@ -20,6 +20,8 @@ FIGURES = ("tradeoff", "grid", "guarantee", "multigroup", "sizes", "runtime")
 PAPER_DATA = ("german-credit", "mslr")
 DATASETS = (*PAPER_DATA, "adult")
 """Samples that figures are drawn on: those of the paper, and one that it does not have."""
+SMOOTHED = {"loss": "fenchel-young", "margin": 0.0}
+"""Settings of SPOFR in the figures: after ListNet the perturbed Fenchel-Young loss, without a margin."""
 AS_PUBLISHED = {"loss": "spo+", "warm_up": "none"}
 """Settings that make SPOFR the method of the paper: SPO+ from the first step."""
 VARIANTS: Variants = {
@@ -133,7 +135,7 @@ def sweeps_for(
 
 
 def is_as_published(config: RunConfig | dict[str, Any]) -> bool:
-    """Whether a run is SPOFR as the paper has it, rather than the variant that is the default here."""
+    """Whether a run is SPOFR as the paper has it, rather than the variant that is drawn beside it."""
     settings = config["settings"] if isinstance(config, dict) else config.settings
     method = config["method"] if isinstance(config, dict) else config.method
     return method == "spofr" and all(settings.get(name) == value for name, value in AS_PUBLISHED.items())
@@ -152,6 +154,7 @@ def _spec(name: str, sizes: Sizes, folder: str | None, **grids: Any) -> SweepSpe
         "deltas": sizes.deltas,
         "penalties": sizes.penalties,
         "training": sizes.training,
+        "method_settings": {"spofr": SMOOTHED},
     }
     return SweepSpec.from_dict(common | grids)
 

@@ -25,15 +25,15 @@ class SPOFRSettings(TrainingSettings):
 
     Parameters
     ----------
-    loss : {"fenchel-young", "spo+"}
-        The loss through the programme. "spo+" alone is the method of the paper, faithfully: no warm-up, ties broken by
-        a seed, and the scores themselves go into the programme. With a warm-up it is SPO+ with its remedies.
-    warm_up : {"listnet", "listnet-within-groups", "logistic", "none"}, optional
-        Train with this loss first, until validation stops improving, and go on from the best weights. Default:
-        "listnet" for Fenchel-Young, "none" for SPO+.
+    loss : {"spo+", "fenchel-young"}
+        The loss through the programme. SPO+ without a warm-up is the method of the paper, faithfully: ties broken by a
+        seed, and the scores themselves go into the programme. After a warm-up it is SPO+ with its remedies.
+    warm_up : {"listnet", "listnet-within-groups", "logistic", "none"}
+        Train with this loss first, until validation stops improving, and go on from the best weights. None, in
+        configurations of before: "listnet" for Fenchel-Young, "none" for SPO+.
     estimates : {"probabilities", "scores"}, optional
         What the programme is given, in training and afterwards: the probability of relevance after a logistic warm-up,
-        else n times the softmax of the list's scores; or the scores. Default: "scores" for SPO+ alone, else
+        else n times the softmax of the list's scores; or the scores. Default: "scores" for SPO+ without a warm-up, else
         "probabilities".
     target : {"labels", "policy"}
         Of the Fenchel-Young loss: the labels, scaled to the total worth of the positions, or the optimal fair policy
@@ -51,13 +51,14 @@ class SPOFRSettings(TrainingSettings):
         same.
     fine_tuning_rate : float, optional
         Learning rate after a warm-up; that of the warm-up by default.
-    margin : float, optional
+    margin : float, default 1
         Training through the programme replaces the warm-up only if it gains this many standard errors of utility on the
-        validation lists, counted by items. 1 keeps most gains by chance out. Default: 1 for SPO+, 0 for Fenchel-Young.
+        validation lists, counted by items. 1 keeps most gains by chance out. None, in configurations of before: 1 for
+        SPO+, 0 for Fenchel-Young.
     """
 
-    loss: Literal["fenchel-young", "spo+"] = "fenchel-young"
-    warm_up: Literal["listnet", "listnet-within-groups", "logistic", "none"] | None = None
+    loss: Literal["spo+", "fenchel-young"] = "spo+"
+    warm_up: Literal["listnet", "listnet-within-groups", "logistic", "none"] | None = "listnet"
     estimates: Literal["probabilities", "scores"] | None = None
     target: Literal["labels", "policy"] = "labels"
     sigma: float = Field(default=0.3, gt=0)
@@ -65,7 +66,7 @@ class SPOFRSettings(TrainingSettings):
     ties: Literal["random", "scores"] | None = None
     weighting: Literal["labels", "lists"] = "labels"
     fine_tuning_rate: float | None = Field(default=None, gt=0)
-    margin: float | None = Field(default=None, ge=0)
+    margin: float | None = Field(default=1.0, ge=0)
 
     @property
     def first_loss(self) -> str:
@@ -105,14 +106,12 @@ class SPOFR(ProgrammeEstimator):
     What is guaranteed: delta, in every list, whatever was learned, at training's delta or any other given to
     `policies`. The policies are optimal for the predicted relevance; how good that is depends on the training.
 
-    Which loss: plain SPO+ (`loss="spo+"`) is misled by rare binary labels, whose noise is not symmetric, and falls
-    behind `PredictThenOptimize`. The default starts like the latter, from ListNet, and goes on with a perturbed
-    Fenchel-Young loss through the programme; the weights with the best utility of the fair policies on validation are
-    kept. On the validation lists it is therefore never worse than predicting first and optimising afterwards.
-
-    SPO+ after a warm-up (`loss="spo+", warm_up="listnet"`) costs a second solution in each step, and is the one to take
-    for a network with thousands of lists, delta near 0, and a scorer that must not see the group: there it beats
-    `PredictThenOptimize`, by half a percent (docs/quality.md).
+    Which loss: SPO+ from the first step (`warm_up="none"`), as published, is misled by rare binary labels, whose noise
+    is not symmetric, and falls behind `PredictThenOptimize`. The default starts like the latter, from ListNet, goes on
+    with SPO+, and keeps what that finds if it gains more than chance on the validation lists; where it does not, the
+    model is the one of `PredictThenOptimize`. With a network, thousands of lists, few features and delta near 0 it is
+    half a percent ahead (docs/quality.md). The perturbed Fenchel-Young loss (`loss="fenchel-young"`) is ahead of SPO+
+    nowhere.
 
     Parameters
     ----------
