@@ -36,9 +36,10 @@ def print_ratios(measured: dict[str, Any], json_: str | None) -> None:
     emit_json(measured, json_)
     limits = measured.get("limits", {})
     if json_ != "-":
+        width = max(map(len, measured["ratios"]), default=0)
         for name, ratio in measured["ratios"].items():
             limit = f"  (at most {limits[name]:g})" if name in limits else ""
-            typer.echo(f"{name:36} {ratio:10.3g}{limit}")
+            typer.echo(f"{name:{width}} {ratio:10.3g}{limit}")
 
 
 def run_table(frame: pd.DataFrame) -> str:
