@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -32,9 +32,10 @@ class Loaded:
 
     `arguments` are those of the shell command, or None where no command reads the same rows; `where` says from which
     folder, if it matters; `learnable` reads the same rows with their features, or is None where the data is a sample,
-    whose features are at hand. An upload has the `address` that opens it again, and the name of its `content`. Where a
-    trained `model` is looked at, the scores are its estimates. Where only a `slice` of the queries is looked at, as
-    ``country:DE``, the data are these queries, and the title says so.
+    whose features are at hand; `columns` are the options of `read_dataset` that do so. An upload has the `address` that
+    opens it again, and the name of its `content`. Where a trained `model` is looked at, the scores are its estimates.
+    Where only a `slice` of the queries is looked at, as ``country:DE``, the data are these queries, and the title says
+    so.
     """
 
     key: str
@@ -44,6 +45,7 @@ class Loaded:
     arguments: tuple[str, ...] | None = None
     where: str = ""
     learnable: Callable[[], RankingDataset] | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
     address: str = ""
     content: str = ""
     model: Model | None = None

@@ -91,27 +91,32 @@ def read_upload(path: Path, mapping: Mapping, *, title: str, address: str = UPLO
     options = mapping.options()
     data = read_dataset(path, limits=LIMITS, **options)
     python = f"data = read_dataset({title!r}, {_keywords(options)})"
+    columns = _of_features(mapping)
     return Loaded(
         UPLOAD,
         title,
         data,
         python,
         (title, *_arguments(options)),
-        learnable=lambda: _with_features(path, mapping, data),
+        learnable=lambda: _with_features(path, columns, data),
+        columns=columns,
         address=address,
         content=content,
     )
 
 
-def _with_features(path: Path, mapping: Mapping, data: RankingDataset) -> RankingDataset:
-    """The same rows with what a scorer can learn from: every number that has no other role and was not left out.
+def _of_features(mapping: Mapping) -> dict[str, Any]:
+    """The options that read the same rows with what a scorer can learn from: every number that has no other role and
+    was not left out. What is only known of the queries is not learned from."""
+    options = {name: value for name, value in mapping.options().items() if name not in ("slices", "time")}
+    known = [*mapping.unused, *mapping.slices, *([mapping.time] if mapping.time else [])]
+    return options | {"features": "auto"} | ({"leave_out_features": known} if known else {})
 
-    What is only known of the queries is not learned from, and a job gets no copy of it.
-    """
-    if data.features is None or mapping.unused:
-        unused: dict[str, Any] = {"leave_out_features": list(mapping.unused)} if mapping.unused else {}
-        data = read_dataset(path, limits=LIMITS, features="auto", **unused, **mapping.options())
-    return data.replace(attributes={}, times=None) if data.attributes or data.times is not None else data
+
+def _with_features(path: Path, columns: dict[str, Any], data: RankingDataset) -> RankingDataset:
+    if data.features is None or "leave_out_features" in columns:
+        return read_dataset(path, limits=LIMITS, **columns)
+    return data
 
 
 def _keywords(options: dict[str, Any]) -> str:

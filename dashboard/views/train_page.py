@@ -370,7 +370,13 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
         with shell:
             st.caption("Save this as sweep.yaml, then:")
             st.code("spofr sweep sweep.yaml --out runs", language="bash")
-            st.code(yaml.safe_dump(plan.spec.to_dict(), sort_keys=False, allow_unicode=True), language="yaml")
+            st.code(yaml.safe_dump(_of_a_shell(source, plan), sort_keys=False, allow_unicode=True), language="yaml")
+
+
+def _of_a_shell(source: Loaded, plan: Plan) -> dict[str, Any]:
+    """The sweep for who has the file at hand: a job here reads its own copy, in columns of its own."""
+    spec = plan.spec.to_dict()
+    return spec | {"dataset": {"file": source.title, "columns": dict(source.columns)}} if source.columns else spec
 
 
 def _probe(source: Loaded, store: Path, missing: tuple[RunConfig, ...], beside: DeltaGenerator) -> None:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dashboard.session.choices import Choices
 from dashboard.session.mapping import Mapping
@@ -23,6 +24,7 @@ from dashboard.session.stored_uploads import forget_expired, forget_uploads
 from dashboard.session.upload_store import UploadStore
 from spofr_core.data import read_dataset
 from spofr_core.errors import ConfigError, DataError
+from spofr_core.experiments import SweepSpec, load_splits
 from tests.dashboard.apps import plain, rerun, shown, titles
 from tests.dashboard.test_uploads import GOOD, add, kept, press, uploaded
 
@@ -303,6 +305,21 @@ def test_features_are_left_out_by_the_owner_and_by_themselves_with_a_note():
     press(rerun(app))
     page = shown("data", state={**token(app), "features-open": True}, data=kept(app).address)
     assert any("no features to learn from" in plain(info.value) for info in page.info)
+
+
+def test_the_sweep_for_a_shell_reads_the_visitors_own_file(tmp_path):
+    app = choose(uploaded("coded.csv", CODED), Query="q", Ranked_by="points", Group="who", Relevance="rel")
+    press(app)
+    page = shown("train", state={**token(app), "train-shell": True}, data=kept(app).address)
+    spec = yaml.safe_load(page.code[-1].value)
+    assert spec["dataset"]["file"] == "coded.csv"
+    (tmp_path / "coded.csv").write_text(CODED, "utf-8")
+    spec["dataset"]["file"] = str(tmp_path / "coded.csv")
+    splits = load_splits(SweepSpec.from_dict(spec).runs()[0])
+    parts = (splits.train, splits.validation, splits.test)
+    assert sum(part.n_items for part in parts) == kept(app).data.n_items
+    assert {part.feature_names for part in parts} == {("age",)}
+    assert splits.train.group_names == kept(app).data.group_names
 
 
 def test_one_column_chosen_twice_is_remarked():

@@ -83,6 +83,25 @@ def test_features_are_left_out_by_a_control() -> None:
         read_dataset(frame(), features="auto", leave_out_features=["agee"])
 
 
+def test_a_feature_that_tells_the_group_is_named() -> None:
+    people = frame().assign(sex=["f", "m"] * 20)
+    woman = (people["sex"] == "f").to_numpy()
+    people["is_woman"] = woman.astype(int)
+    people["cut apart"] = np.where(woman, 1, -1) * (1 + people["grade point"].abs())
+    people["nearly"] = np.where(np.arange(N) == 7, ~woman, woman).astype(float)
+    for features in ("auto", ["age", "is_woman", "cut apart", "nearly", "income"]):
+        data = read_dataset(people, features=features)
+        [note] = [note for note in data.notes if note.startswith("Among the features")]
+        assert note == (
+            "Among the features, 'is_woman', 'cut apart' tell the group: leave them out where a scorer is not to see "
+            "it."
+        )
+    left = read_dataset(people, features="auto", leave_out_features=["is_woman", "cut apart"])
+    few = read_dataset(people[:16], features="auto")  # eight of each: it may be an accident
+    for data in (left, few, read_dataset(frame(), features="auto")):
+        assert not any(note.startswith("Among the features") for note in data.notes)
+
+
 def test_no_feature_is_left() -> None:
     data = read_dataset(frame()[["qid", "doc", "sex", "score", "city", "country"]], features="auto")
     assert data.features is None

@@ -19,6 +19,9 @@ FloatArray = npt.NDArray[np.float64]
 _LOOKED_ROWS = 1000
 _LISTED = 12
 _MANY = 10
+_FEW_VALUES = 20
+_ENOUGH = 10
+"""Rows of the second group from which on it is no accident that a feature tells it from the others."""
 
 
 def feature_columns(
@@ -102,6 +105,48 @@ def _reason(
     if len(values) >= _MANY and (dense or is_id_name(name)) and len(np.unique(values)) == len(values):
         return "an id: no two rows share one"
     return ""
+
+
+def telling_note(
+    names: Sequence[str],
+    matrix: FloatArray,
+    codes: npt.NDArray[np.integer[Any]],
+    groups: npt.NDArray[np.integer[Any]],
+) -> list[str]:
+    """One sentence about features that tell the group by themselves, as a column 0/1 beside one of names does.
+
+    Parameters
+    ----------
+    names, matrix, codes
+        As for `unlearnable`.
+    groups : array of shape (N,)
+        The group of each row; below 0 where it is not known.
+    """
+    rows = np.concatenate([np.zeros(0, dtype=np.int64), *sampled_lists(codes)])
+    rows = rows[groups[rows] >= 0]
+    sizes = np.sort(np.unique(groups[rows], return_counts=True)[1])
+    if len(sizes) < 2 or sizes[-2] < _ENOUGH:
+        return []
+    telling = [repr(name) for k, name in enumerate(names) if _tells(matrix[rows, k], groups[rows], len(sizes))]
+    if not telling:
+        return []
+    more = f" and {len(telling) - _LISTED} more" if len(telling) > _LISTED else ""
+    tell, they = ("tells", "it") if len(telling) == 1 else ("tell", "them")
+    return [
+        f"Among the features, {', '.join(telling[:_LISTED])}{more} {tell} the group: leave {they} out where a scorer "
+        "is not to see it."
+    ]
+
+
+def _tells(values: FloatArray, groups: npt.NDArray[np.integer[Any]], n_groups: int) -> bool:
+    """Whether each value is of one group only: of few values, or of values that cut the groups apart."""
+    order = np.lexsort((groups, values))
+    value, group = values[order], groups[order]
+    changes = group[1:] != group[:-1]
+    if (changes & (value[1:] == value[:-1])).any():
+        return False
+    few = min(_FEW_VALUES, len(value) // _ENOUGH)
+    return int(changes.sum()) < n_groups or len(np.unique(value)) <= few
 
 
 def left_out_note(reasons: Mapping[str, str]) -> list[str]:

@@ -31,7 +31,7 @@ from spofr_core.data.reading.columns import (
     unknown_role,
     unknown_roles,
 )
-from spofr_core.data.reading.features import feature_columns, left_out_note, unlearnable
+from spofr_core.data.reading.features import feature_columns, left_out_note, telling_note, unlearnable
 from spofr_core.data.reading.grouping import Lookup, groups_of_table
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
 from spofr_core.data.reading.query_columns import QueryColumns, read_query_columns
@@ -303,6 +303,8 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
         matrix = matrix[:, [name not in unfit for name in features]]
         features = [name for name in features if name not in unfit]
     notes += left_out_note(unfit)
+    if matrix is not None and features:
+        notes += telling_note(features, matrix, codes, grouping.codes)
     _ranks_to_scores(numbers, mapping, notes)
     return Parsed(
         name=table.name,
