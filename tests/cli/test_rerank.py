@@ -92,6 +92,10 @@ def test_what_floating_point_left_of_no_violation_is_no_violation(tmp_path):
     result = run("repair", str(tmp_path / "equal.csv"), "--delta", "10%", "--out", str(tmp_path / "p.parquet"))
     assert result.exit_code == 0
     assert "largest violation, either way      0.0 %      0.0 %" in result.stdout
+    checked = run("verify", str(tmp_path / "p.parquet"), str(tmp_path / "equal.csv"), "--delta", "10%", "--json", "-")
+    assert 0 < json.loads(checked.stdout)["max_violation"] < 1e-12
+    checked = run("verify", str(tmp_path / "p.parquet"), str(tmp_path / "equal.csv"), "--delta", "10%")
+    assert "largest violation 0 %;" in checked.stdout
 
 
 def test_certificates(tmp_path):

@@ -17,6 +17,9 @@ from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness, format_delta
 
 
+ROUNDING = 1e-12
+
+
 @with_options(source=DataOptions, ask=FairnessOptions)
 def verify_command(
     policies: Annotated[
@@ -96,7 +99,9 @@ def _verdict(summary: dict[str, Any]) -> str:
     if summary["ok"] and summary["quota"] is not None:
         sentence += ", and every ranking keeps the quota"
     if summary["max_violation"] is not None:
-        sentence += f"; largest violation {format_delta(summary['max_violation'], summary['unit'])}"
+        # What floating point leaves of 0 is said as 0; the JSON has it to the last digit.
+        largest = summary["max_violation"] if summary["max_violation"] > ROUNDING else 0.0
+        sentence += f"; largest violation {format_delta(largest, summary['unit'])}"
     if summary["max_gap"] is not None:
         sentence += f"; largest gap to the optimum {summary['max_gap']:.6g}"
     return sentence + "."
