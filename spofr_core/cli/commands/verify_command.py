@@ -16,7 +16,6 @@ from spofr_core.data import RankingDataset
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness, format_delta
 
-
 ROUNDING = 1e-12
 
 
