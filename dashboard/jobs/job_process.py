@@ -20,11 +20,14 @@ NICE = 5
 """Pages answer first."""
 PATIENCE = 0.5
 """Seconds between two looks at the line, and between two words about the progress."""
+LETTING_GO = 10.0
+"""Seconds that a process which was killed may take to let go of its job: the first of its threads to end looks like the
+end of it, and all its threads hold the lock."""
 
 
 def main(folder: Path) -> int:
     """Wait for a slot, do the runs, say how it ended. 0 unless something failed."""
-    lock = FileLock.acquire(folder / "lock")
+    lock = FileLock.acquire(folder / "lock", patience=LETTING_GO)
     if lock is None:
         return 0  # Resumed twice at the same moment; the other process does it.
     if hasattr(os, "nice"):  # not on Windows

@@ -33,11 +33,16 @@ def carried_delta(before: Measurement, delta: float, after: Measurement) -> floa
     if wanted == 0:
         return 0.0
     held = int(np.sum(np.abs(before.table.worst_violation[judged]) <= delta + before.table.rounding[judged]))
-    steps, lists = np.unique(np.abs(after.table.worst_violation[judged]), return_counts=True)
-    place = int(np.argmin(np.abs(np.cumsum([0, *lists]) - held)))
     rounding = after.table.rounding[judged]
-    edges = np.concatenate([[0.0], steps - rounding.min(initial=np.inf) / 2, [math.inf]])
-    return _roundest(wanted, float(edges[place]), float(edges[place + 1]) - rounding.max(initial=0.0))
+    slack = float(rounding.max(initial=0.0))
+    # Violations that differ by rounding alone are one step: whatever delta one of these lists holds, all of them do.
+    violations = np.sort(np.abs(after.table.worst_violation[judged]))
+    first = np.flatnonzero(np.diff(violations, prepend=-np.inf) > slack)
+    last = np.append(first, len(violations))[1:] - 1
+    place = int(np.argmin(np.abs(np.append(0, last + 1) - held)))
+    low = np.append(0.0, violations[last] - rounding.min(initial=np.inf) / 2)
+    high = np.append(violations[first] - slack, math.inf)
+    return _roundest(wanted, float(low[place]), float(high[place]))
 
 
 def _roundest(wanted: float, low: float, high: float) -> float:

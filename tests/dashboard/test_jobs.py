@@ -15,7 +15,7 @@ from dashboard.jobs import job_board as jobs_file
 from dashboard.jobs.job_board import MOST_WAITING, Job, JobBoard, first_in_line, recent, slot_lock, slots
 from dashboard.widgets.job_tray import state_sentence
 from spofr_core.errors import ConfigError
-from spofr_core.experiments import Owner, RunStore, results
+from spofr_core.experiments import FileLock, Owner, RunStore, results
 from spofr_core.experiments.plans import plan_sweep, shared_sample
 from spofr_core.files import read_json, write_json
 
@@ -187,6 +187,19 @@ def test_a_job_killed_at_work_is_interrupted_and_goes_on(own_home):
     assert "1 of 1 runs are done" in board.log_tail(job)
     frame = results(RunStore(small.store, create=False), [config.run for config in small.runs])
     assert frame["status"].tolist() == ["done"]
+
+
+def test_a_job_goes_on_though_who_was_killed_takes_a_moment_to_let_go(own_home, monkeypatch):
+    board = JobBoard(own_home)
+    with monkeypatch.context() as nobody_works:
+        nobody_works.setattr(jobs_file, "spawn", lambda folder: None)
+        name = start(board, sweep(own_home))
+    write_json(board.folder / name / "state.json", {"status": "interrupted"})
+    held = FileLock.acquire(board.folder / name / "lock")
+    board.resume(board.get(name, "a"))
+    time.sleep(3)  # longer than a process takes to begin
+    held.release()
+    assert ended(board, name).status == "done"
 
 
 def _wait_for_work(board, name, besides=0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spofr_core.evaluation import carried_delta, measure_exposure
@@ -22,6 +22,7 @@ def held(measured, delta):
 
 
 @given(seed=st.integers(0, 40), part=st.floats(0.01, 1.2), back=st.booleans())
+@example(seed=21, part=0.40625, back=True)  # two lists are equally far off, but for rounding
 @settings(max_examples=60, deadline=None)
 def test_as_many_lists_hold_the_delta_in_the_other_unit(seed, part, back):
     measured = both(random_dataset(seed, n_queries=30))
