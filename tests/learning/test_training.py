@@ -14,7 +14,6 @@ from spofr_core.fairness import Fairness
 from spofr_core.learning import (
     DELTR,
     FULTR,
-    METHODS,
     SPOFR,
     JsonLines,
     PredictThenOptimize,
@@ -27,11 +26,8 @@ from spofr_core.learning import (
 )
 from spofr_core.learning.losses.links import ListShares, RawScores
 from spofr_core.learning.methods.spofr import SPOFRSettings
-from tests.learning.toy import assert_same_weights, toy_data, weights
+from tests.learning.toy import FAIRNESS, LEARNING, QUICK, assert_same_weights, toy_data, weights
 
-FAIRNESS = Fairness(delta=0.02)
-QUICK = {"max_steps": 30, "validate_every": 5, "batch_size": 8, "learning_rate": 1e-2}
-LEARNING = [name for name in METHODS if name != "uniform"]
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 

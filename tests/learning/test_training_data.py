@@ -11,7 +11,6 @@ from spofr_core.data.shared_features import share
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import Fairness
 from spofr_core.learning import (
-    METHODS,
     SPOFR,
     CollapsedScores,
     PredictThenOptimize,
@@ -21,11 +20,8 @@ from spofr_core.learning import (
 from spofr_core.learning.lists import feature_table
 from spofr_core.learning.scorers.network import build_network
 from spofr_core.learning.scorers.scaling import Scaler
-from tests.learning.toy import assert_same_weights, toy_data, weights
+from tests.learning.toy import FAIRNESS, LEARNING, QUICK, assert_same_weights, toy_data, weights
 
-FAIRNESS = Fairness(delta=0.02)
-QUICK = {"max_steps": 30, "validate_every": 5, "batch_size": 8, "learning_rate": 1e-2}
-LEARNING = [name for name in METHODS if name != "uniform"]
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 

@@ -3,8 +3,14 @@
 import numpy as np
 
 from spofr_core.data import RankingDataset
+from spofr_core.fairness import Fairness
+from spofr_core.learning import METHODS
 from spofr_core.learning.lists import Lists
 from spofr_core.learning.scorers.scaling import Scaler
+
+FAIRNESS = Fairness(delta=0.02)
+QUICK = {"max_steps": 30, "validate_every": 5, "batch_size": 8, "learning_rate": 1e-2}
+LEARNING = [name for name in METHODS if name != "uniform"]
 
 
 def toy_data(
