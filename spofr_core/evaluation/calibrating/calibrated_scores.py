@@ -53,6 +53,8 @@ class CalibratedScores:
         label each, which would have been known beforehand.
     of : str
         What they are made from: "scores", or "ranks".
+    flat_parts : int
+        How many of the parts are flat.
     """
 
     estimates: FloatArray
@@ -63,6 +65,7 @@ class CalibratedScores:
     known: int = 0
     items_apart: bool = False
     of: str = "scores"
+    flat_parts: int = 0
 
     @property
     def sentence(self) -> str:
@@ -73,11 +76,12 @@ class CalibratedScores:
         if self.known:
             number = f"{self.known:,} of these queries are" if self.known > 1 else "one of these queries is"
             told += f"; {number} among them, and the DCG says more there than it would of queries that are not"
-        return (
-            f"{told}; the {self.of} say nothing about the labels, so that many estimates are equal"
-            if self.flat
-            else told
-        )
+        if not self.flat:
+            return told
+        if self.folds is not None and self.flat_parts < self.folds:
+            where = f"in {self.flat_parts} of them the {self.of} say nothing about the labels, and estimates are equal"
+            return f"{told}; {where}"
+        return f"{told}; the {self.of} say nothing about the labels, so that many estimates are equal"
 
 
 def calibrated_scores(data: RankingDataset, calibrate: Calibrate = True, *, seed: int = 0) -> CalibratedScores:
@@ -154,8 +158,8 @@ def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedSco
     items = _items_with_one_label(data, scores, labels)
     folds = min(_folds(items), len(data))
     part = np.random.default_rng([checked_seed(seed), 1]).permutation(len(data)) % folds
-    estimates, flat = np.empty(len(scores)), False
-    counts = None if items is None else _chances_to_be_left(items, folds)
+    estimates, flat_parts = np.empty(len(scores)), 0
+    chances = None if items is None else _chances_to_be_left(items, folds)
     for fold in range(folds):
         learned, _ = rows_of(data.offsets, np.flatnonzero(part != fold))
         applied, _ = rows_of(data.offsets, np.flatnonzero(part == fold))
@@ -163,7 +167,7 @@ def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedSco
             learned = learned[~np.isin(items[learned], items[applied])]
         try:
             fitted = CALIBRATIONS[kind].fit(
-                scores[learned], labels[learned], None if counts is None else 1 / counts[learned]
+                scores[learned], labels[learned], None if chances is None else 1 / chances[learned]
             )
         except DataError as error:
             how = (
@@ -180,10 +184,12 @@ def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedSco
                 mend="In Python, other data can be given to fit on.",
             ) from error
         estimates[applied] = fitted.estimates(scores[applied])
-        flat |= fitted.flat
+        flat_parts += fitted.flat
     with np.errstate(over="ignore"):
         squares = float(np.mean((estimates - labels) ** 2))
-    return CalibratedScores(estimates, kind, folds, squares, flat, items_apart=items is not None)
+    return CalibratedScores(
+        estimates, kind, folds, squares, flat_parts > 0, items_apart=items is not None, flat_parts=flat_parts
+    )
 
 
 def _items_with_one_label(data: RankingDataset, scores: FloatArray, labels: FloatArray) -> IntArray | None:

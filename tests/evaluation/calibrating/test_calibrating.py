@@ -118,7 +118,9 @@ def test_what_cannot_be_calibrated_is_said_in_a_sentence():
         calibrated_scores(data.replace(score=None))
     backwards = calibrated_scores(data.with_scores(-data.score), "logistic")
     assert backwards.flat
-    assert "say nothing about the labels" in backwards.sentence
+    assert "; the scores say nothing about the labels, so that many estimates are equal" in backwards.sentence
+    some = replace(backwards, flat_parts=1).sentence
+    assert "in 5 parts; in 1 of them the scores say nothing about the labels, and estimates are equal" in some
 
 
 def test_a_file_whose_relevant_items_are_all_in_one_query_is_refused_for_what_it_is():
