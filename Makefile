@@ -9,7 +9,7 @@ KERNELS := $(VENV)/.kernels
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 PORT ?= 8501
 
-.PHONY: run test install lint types wheel release screenshots audit-dependencies clean
+.PHONY: run test test-portable test-long install lint types wheel release screenshots audit-dependencies clean
 .DEFAULT_GOAL := run
 
 run: $(KERNELS)
@@ -20,6 +20,15 @@ test:
 	$(MAKE) -j 2 $(KERNELS) lint types
 	$(BIN)/python tests/browser/ensure.py
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# As a processor of twenty years ago would run them: no test may hang on the digits that rounding decides.
+test-portable: $(DEVELOPMENT)
+	$(BIN)/python tests/portable.py prescott
+
+# Other examples each time, crowds of kills and hours of mutated files: for a change of a solver, a reader or a store.
+test-long: $(DEVELOPMENT) $(KERNELS)
+	$(BIN)/python tests/browser/ensure.py
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow or not browser" --hypothesis-profile random
 
 lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .

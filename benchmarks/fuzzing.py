@@ -9,6 +9,7 @@ import csv
 import decimal
 import gzip
 import io
+import json
 import signal
 import warnings
 from collections import Counter
@@ -82,6 +83,9 @@ def seed_files() -> Mapping[str, bytes]:
     files["sparse.svm"] = b"".join(
         f"{i % 3} qid:{'q' * (i % 2)}{i // 5} {1 + i % 4}:{i / 7:.3f} 9:1 # doc{i}\n".encode() for i in range(60)
     )
+    rows = [{"query": i // 5, "item": f"d{i}", "group": "fm"[i % 2], "score": i / 7} for i in range(60)]
+    files["shown.jsonl"] = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    files["shown.json"] = json.dumps({"count": 60, "rows": rows}, indent=1).encode()
     files["run.trec"] = b"".join(f"q{i // 5} Q0 d{i} {1 + i % 5} {9 - i % 5} tag\n".encode() for i in range(60))
     return files
 
@@ -96,6 +100,8 @@ _ROLES: Mapping[str, dict[str, Any]] = {
     "hiring.csv": {"slices": ["job_family", "region"], "time": "date", "group": ("gender", "region")},
     "mslr.txt": {"group": "133", "group_quantiles": 3, "score": "110"},
     "sparse.svm": {"group": "1", "group_quantiles": 2, "score": "2"},
+    "shown.jsonl": {},
+    "shown.json": {"time": "when"},
     "run.trec": {"item_groups": b"item,group\n" + b"".join(f"d{i},g{i % 3}\n".encode() for i in range(60))},
 }
 """How each of them is read when nothing is wrong with it."""

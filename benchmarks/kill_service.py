@@ -135,7 +135,7 @@ class Answers:
             try:
                 while not self.over.is_set():
                     body = json.dumps({"query": f"q{chance.randrange(5)}", "items": ITEMS})
-                    connection.request("POST", "/rank", body)
+                    connection.request("POST", "/rank", body, {"content-type": "application/json"})
                     answer = connection.getresponse()
                     content = json.loads(answer.read())
                     if answer.status != 200:

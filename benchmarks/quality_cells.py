@@ -143,11 +143,12 @@ MORE_ADULT = {
 """The learning curve has validation lists in proportion; longer lists are fewer, of as many people in all."""
 KNOWN = DATASETS | HARD | MORE_ADULT
 
-_NO_REMEDY = {"ties": "random", "estimates": "scores", "margin": 0.0}
+_NO_REMEDY = {"ties": "random", "estimates": "scores", "margin": 0.0, "mix": 0.0}
+_CAUTIOUS = {"margin": 1.0}
 METHODS = {
     m.name: m
     for m in (
-        Method("spofr", "spofr", {"loss": "fenchel-young", "margin": 0.0}),
+        Method("spofr", "spofr", {"loss": "fenchel-young", "margin": 0.0, "mix": 0.0}),
         Method("spofr (spo+)", "spofr", {"warm_up": "none"}, _tuned("learning_rate", 3e-3, 1e-2)),
         Method("spofr (spo+ after listnet)", "spofr", {"warm_up": "listnet", **_NO_REMEDY}),
         Method("pto (listnet)", "pto"),
@@ -155,11 +156,16 @@ METHODS = {
         Method("fultr", "fultr", choices=_tuned("entropy", 0.1, 1.0, learning_rate=3e-3)),
         Method("deltr", "deltr", choices=_tuned("learning_rate", 1e-3, 1e-2)),
         Method("pto", "pto", choices=_tuned("scorer", "listnet", "logistic")),
-        Method("spofr (fenchel-young)", "spofr", {"loss": "fenchel-young"}, _tuned("warm_up", "listnet", "logistic")),
+        Method(
+            "spofr (fenchel-young)",
+            "spofr",
+            {"loss": "fenchel-young", **_CAUTIOUS},
+            _tuned("warm_up", "listnet", "logistic"),
+        ),
         Method(
             "spofr (spo+, ties by scores)",
             "spofr",
-            {"loss": "spo+"},
+            {"loss": "spo+", **_CAUTIOUS},
             _tuned("warm_up", "listnet", "logistic"),
         ),
         Method("unfair", "unfair"),
@@ -184,8 +190,9 @@ def cell(family: str, scorer: str, loss: str) -> str:
 
 
 def _cells() -> Iterator[Method]:
-    """Predict-then-optimise with every scorer and loss, and SPOFR from each of them, with the settings tuned for it."""
-    through = {"spo+": {"loss": "spo+"}, "fy": {"loss": "fenchel-young"}}
+    """Predict-then-optimise with every scorer and loss, and SPOFR with each of them, with the settings tuned for it:
+    by default, and kept only by a margin of one standard error (SPO+, Fenchel-Young)."""
+    through = {"spofr": {}, "spo+": {"loss": "spo+", **_CAUTIOUS}, "fy": {"loss": "fenchel-young", **_CAUTIOUS}}
     for scorer in SCORERS:
         for loss in (*PLAIN_LOSSES, WITHIN):
             yield Method(cell("pto", scorer, loss), "pto", {"scorer": scorer, "loss": loss}, _THREE[scorer])

@@ -53,14 +53,21 @@ class Piece:
         return self.tuned_on or self.dataset
 
 
-NETWORK, THROUGH_NETWORK = cell("pto", "network", BEST), cell("spo+", "network", BEST)
+NETWORK, THROUGH_NETWORK = cell("pto", "network", BEST), cell("spofr", "network", BEST)
 TREES, THROUGH_TREES, SMOOTHED_TREES = (cell(family, "trees", BEST) for family in ("pto", "spo+", "fy"))
-LISTNET, THROUGH = (cell(family, "network", "listnet") for family in ("pto", "spo+"))
-IN_GROUPS, THROUGH_IN_GROUPS = (cell(family, "network", WITHIN) for family in ("pto", "spo+"))
+LISTNET, THROUGH = (cell(family, "network", "listnet") for family in ("pto", "spofr"))
+IN_GROUPS, THROUGH_IN_GROUPS = (cell(family, "network", WITHIN) for family in ("pto", "spofr"))
+BY_MARGIN = cell("spo+", "network", "listnet")
 _ON_TREES = (TREES, THROUGH_TREES, SMOOTHED_TREES)
 _CURVE = (LISTNET, THROUGH, IN_GROUPS, TREES, THROUGH_TREES)
 _SMALL = f"{MAIN}, 2,000 lists"
 PIECES = {
+    "through": Piece("german-credit", (NETWORK, THROUGH_NETWORK), 12),
+    "through, mslr-2": Piece("mslr-2", (NETWORK, THROUGH_NETWORK), 12),
+    "through, mslr-5": Piece("mslr-5", (NETWORK, THROUGH_NETWORK), 12),
+    "through, all features": Piece("adult by sex", (NETWORK, THROUGH_NETWORK), 12),
+    "through, marital status": Piece("adult by marital status", (LISTNET, THROUGH), 12),
+    "through, linear scorer": Piece(f"{MAIN}, linear scorer", (LISTNET, THROUGH), 12, (0.0, 0.02), MAIN),
     "german-credit": Piece("german-credit", (TREES, THROUGH_TREES, IN_GROUPS), 12, (0.0,)),
     "hiring": Piece("hiring", (NETWORK, THROUGH_NETWORK, *_ON_TREES, IN_GROUPS), 12),
     "all features": Piece("adult by sex", (*_ON_TREES, IN_GROUPS), 12, (0.0,)),
@@ -75,7 +82,7 @@ PIECES = {
         12,
         tuned_on=MAIN,
     ),
-    "beside penalties": Piece(_SMALL, (THROUGH,), 12, (0.0, 0.005, 0.01, 0.02, 0.03, 0.05), MAIN),
+    "beside penalties": Piece(_SMALL, (BY_MARGIN,), 12, (0.0, 0.005, 0.01, 0.02, 0.03, 0.05), MAIN),
     "work only": Piece(MAIN, (*_CURVE, THROUGH_IN_GROUPS), 12),
     "small deltas": Piece(MAIN, (LISTNET, THROUGH), 12, (0.005, 0.01)),
     "more deltas": Piece(MAIN, (LISTNET, THROUGH, TREES, THROUGH_TREES), 12, (0.005, 0.01, 0.05)),
@@ -129,7 +136,7 @@ def best_loss(lines: list[Line], dataset: str, scorer: str) -> str:
 def tuned_cell(method: str) -> str:
     """The cell whose tuning a method follows: SPOFR and the plain sort that of predict-then-optimise."""
     family, _, rest = method.partition("/")
-    return f"pto/{rest}" if family in ("spo+", "fy", "unfair") else method
+    return f"pto/{rest}" if family in ("spofr", "spo+", "fy", "unfair") else method
 
 
 def resolved(lines: list[Line], dataset: str, method: str) -> str:

@@ -33,7 +33,7 @@ def paired(a: pd.Series, b: pd.Series) -> tuple[float, float, int]:
 def told(difference: tuple[float, float, int]) -> str:
     """A paired difference in print."""
     mean, half, n = difference
-    return f"{mean:+.4f} (n={n})" if n < 2 else f"{mean:+.4f} ± {half:.4f} (n={n})"
+    return f"{mean:+z.4f} (n={n})" if n < 2 else f"{mean:+z.4f} ± {half:.4f} (n={n})"
 
 
 def by_delta(models: pd.DataFrame) -> pd.DataFrame:

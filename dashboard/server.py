@@ -6,6 +6,7 @@ Streamlit by itself sends its empty page to everybody and refuses a foreign name
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import webbrowser
@@ -17,7 +18,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from spofr_core.parent import end_with_parent
-from spofr_core.serving import OwnHosts
+from spofr_core.serving import OwnHosts, Seldom
 
 AFTER = 0.5
 """Seconds until the browser is opened: the server answers as soon as it has started."""
@@ -26,6 +27,7 @@ AFTER = 0.5
 @asynccontextmanager
 async def _lifespan(_: st.App) -> AsyncIterator[None]:
     end_with_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    logging.getLogger("asyncio").addFilter(Seldom())  # a line per connection that cannot be accepted, by the thousand
     if not st.get_option("server.headless"):
         host = st.get_option("server.address")
         host = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host

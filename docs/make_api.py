@@ -1,14 +1,17 @@
-"""Write docs/api.md from the docstrings of what `spofr_core` publishes: `python docs/make_api.py`."""
+"""Write docs/api.md and docs/settings.md from docstrings and types: `python docs/make_api.py`."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import typing
 from pathlib import Path
 
 import spofr_core
+from spofr_core.learning import LOSSES, METHODS, TrainingSettings
 
 PAGE = Path(__file__).resolve().parent / "api.md"
+SETTINGS = PAGE.with_name("settings.md")
 HEAD = """# What `spofr_core` publishes
 
 From the docstrings, by `python docs/make_api.py`; a test holds this page to them. [The words](concepts.md) come first.
@@ -21,6 +24,49 @@ def page() -> str:
     names = [name for name in spofr_core.__all__ if not name.startswith("_")]
     toc = ", ".join(f"[`{name}`](#{anchor})" for name, anchor in zip(names, anchors(names), strict=True))
     return "\n".join([HEAD, toc, "", *(section(name, getattr(spofr_core, name)) for name in names)])
+
+
+SETTINGS_HEAD = """# Settings of every method
+
+From the types that check them, by `python docs/make_api.py`. In Python they are keywords (`SPOFR(fairness, margin=1)`),
+in the shell `--set margin=1`, in a sweep `training` for all and `method_settings: {spofr: {margin: 1}}` for one.
+"""
+
+
+def settings_page() -> str:
+    """The settings of each method, those that all share first; of a variant, what it changes."""
+    blocks = [SETTINGS_HEAD, f"## All methods\n\n{settings_of(TrainingSettings, {})}"]
+    for method in METHODS.values():
+        kind, usual = method.estimator.settings_type, TrainingSettings.defaults()
+        if method.variant_of is not None:
+            told = "\n".join(f"- `{name}`: {default_text(value)}" for name, value in method.recipe.items())
+            text = f"The settings of `{method.variant_of}`, with other defaults:\n\n{told}\n"
+        else:
+            text = settings_of(kind, usual) if kind.defaults().keys() - usual.keys() else "None of its own.\n"
+        blocks.append(f"## {method.title}\n\n`--method {method.name}`. {method.about}\n\n{text}")
+    names = "\n".join(f"- `{loss.name}`: {loss.label}" for loss in LOSSES.values())
+    return "\n".join([*blocks, f"## Losses of relevance\n\n{names}\n"])
+
+
+def settings_of(kind: type[TrainingSettings], known: dict[str, object]) -> str:
+    """The fields of a class of settings beyond those known, with default and meaning."""
+    told = dict(re.findall(r"^- `(\w+)`: .*\n((?:  .*\n?)+)", documented(kind), flags=re.MULTILINE))
+    for base in kind.__mro__:
+        more = dict(re.findall(r"^- `(\w+)`: .*\n((?:  .*\n?)+)", documented(base), flags=re.MULTILINE))
+        told = {**more, **told}
+    rows = [
+        f"| `{name}` | `{default_text(value)}` | {choices_of(kind, name)}"
+        f"{' '.join(told.get(name, '').split()).replace('|', '/')} |"
+        for name, value in kind.defaults().items()
+        if name not in known
+    ]
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
+
+
+def choices_of(kind: type[TrainingSettings], name: str) -> str:
+    """The words that a setting takes, where they are a few."""
+    words = [f"`{word}`" for word in typing.get_args(kind.model_fields[name].annotation) if isinstance(word, str)]
+    return f"{' or '.join(words)}. " if words else ""
 
 
 def anchors(names: list[str]) -> list[str]:
@@ -107,3 +153,4 @@ def first_sentence(value: object) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), "utf-8")
+    SETTINGS.write_text(settings_page(), "utf-8")

@@ -26,7 +26,9 @@ with tempfile.TemporaryDirectory() as name:
     for query, rows in list(lists)[:5]:
         items = [{"id": row.item_id, "group": row.group, "score": row.score} for row in rows.itertuples()]
         for _ in range(30):
-            urllib.request.urlopen(address, json.dumps({"query": query, "items": items}).encode()).read()
+            body = json.dumps({"query": query, "items": items}).encode()
+            asked = urllib.request.Request(address, body, {"content-type": "application/json"})
+            urllib.request.urlopen(asked).read()
     server.should_exit = True
     thread.join()
     queries = audit_shown(read_shown(folder / "shown"), fairness).summary["queries"]

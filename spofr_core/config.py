@@ -39,6 +39,19 @@ class StrictModel(BaseModel):
         return self.model_dump(mode="json")
 
 
+MOST_COUNT = 2**31 - 1
+"""No list has more items, and the kernels hold no larger depths."""
+MOST_WORKERS = 1_024
+"""More processes than any machine of today has cores for: a slip of the finger would bring it to a halt."""
+
+
+def checked_count(count: Any, name: str, most: int = MOST_COUNT) -> int:
+    """A number of things; `ConfigError` unless it is a whole number from 1 to `most`."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= most:
+        raise ConfigError(f"{name} is {count!r}; give a whole number from 1 to {most:,}.")
+    return int(count)
+
+
 def checked_seed(seed: Any) -> int:
     """The seed as an integer; `ConfigError` for what cannot seed anything."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-Question = Literal["header", "rank"]
-"""What only the reader of the data can answer: does the first row hold names, is a column a rank or a score."""
+Question = Literal["header", "rank", "alike", "decimal"]
+"""What only the reader of the data can answer: does the first row hold names, is a column a rank or a score, are names
+that are written alike the same, is a comma or a point the decimal sign."""
 
 
 _LONGEST_MESSAGE = 1_500
@@ -48,9 +49,10 @@ class DataError(SpofrError):
         How to mend it in Python, where that is no way to put it on a page; it follows the message.
     on_page : str
         The same for a page, in place of `mend`.
-    question : {"header", "rank"}, optional
+    question : {"header", "rank", "alike", "decimal"}, optional
         Set where the data is fine and only its meaning is in doubt. "header": answered by header=True or False.
         "rank": answered by naming `column` as the rank or as the score, and insist=True.
+        "alike": answered by join_alike=True or False. "decimal": answered by decimal="." or ",".
     """
 
     def __init__(
@@ -79,6 +81,10 @@ class DataError(SpofrError):
 
 class ConfigError(SpofrError):
     """A setting that is unknown, out of range, or contradicts another."""
+
+
+class WorkFailed(SpofrError):
+    """Work that failed on a worker, or was lost with it: nothing in the input says why."""
 
 
 class InfeasibleFairness(SpofrError):

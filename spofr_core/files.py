@@ -6,18 +6,21 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from spofr_core.errors import SpofrError
+from spofr_core.errors import ConfigError, SpofrError
 from spofr_core.unfinished import unfinished_file
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _LARGEST_YAML = 2**20
 _DEEPEST = 64
 _TOO_DEEP = f"it is nested more than {_DEEPEST} levels deep"
+_INPUTS: set[str] = set()
+"""What this process has read as data, without links: nothing is written there."""
 
 
 class DiskFull(SpofrError):
@@ -35,22 +38,99 @@ class DiskFull(SpofrError):
 def write_whole(path: str | Path, content: bytes | Iterator[bytes], *, durable: bool = True, mode: int = 0o644) -> None:
     """Write a file so that it is there whole or not at all, whenever the process may die.
 
+    A link stays a link: the file that it leads to is replaced. Pipes and devices are written through. A file that was
+    read as data is refused.
+
     Large content comes in pieces. `durable`: also when the machine dies; it takes the disk a few milliseconds. `mode`:
     who may read it. What a process that was killed had begun is deleted with the next write of the same file.
     """
-    target = Path(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished_file(target) as (handle, temporary):
-            with os.fdopen(handle, "wb", closefd=False) as file:
-                file.writelines(content if isinstance(content, Iterator) else (content,))
-            if durable:
-                os.fsync(handle)
-            os.fchmod(handle, mode)
-            temporary.replace(target)
+        with whole_file(path, durable=durable, mode=mode) as file:
+            file.writelines(content if isinstance(content, Iterator) else (content,))
     except OSError as error:
-        error.filename = str(target)  # what was asked for, not the hidden file beside it
+        error.filename = str(path)  # what was asked for, not the hidden file beside it
         raise
+
+
+@contextmanager
+def whole_file(path: str | Path, *, durable: bool = True, mode: int = 0o644) -> Iterator[IO[bytes]]:
+    """A file to write to, as `write_whole` does: it is there at the end of the block, if nothing goes wrong."""
+    handle = _opened_through(Path(path))
+    if handle is not None:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        return
+    target = Path(os.path.realpath(path))
+    _refuse_input(target, path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with unfinished_file(target) as (handle, temporary):
+        with os.fdopen(handle, "wb", closefd=False) as file:
+            yield file
+        if durable:
+            os.fsync(handle)
+        os.fchmod(handle, mode)
+        temporary.replace(target)
+
+
+def _opened_through(path: Path) -> int | None:
+    """A handle to a pipe, a device or what this process has open already (/dev/stdout); None for a file."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    step = path
+    while not (step.name.isdecimal() and os.path.realpath(step.parent) == f"/proc/{os.getpid()}/fd"):
+        if not step.is_symlink():
+            return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else os.open(path, os.O_WRONLY)
+        step = step.parent / step.readlink()
+    sys.stdout.flush()  # what was printed before stands before it
+    return os.dup(int(step.name))
+
+
+def remember_input(path: str | os.PathLike[str]) -> None:
+    """From now on this process does not write to this file."""
+    _INPUTS.add(os.path.realpath(path))
+
+
+def check_outputs(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
+    """Refuse outputs onto a file that is read, into a folder that is read, and onto one another, before any work.
+
+    Raises
+    ------
+    ConfigError
+        With the path as it was given.
+    """
+    read, written = [Path(os.path.realpath(path)) for path in inputs], list[Path]()
+    for output in outputs:
+        target = Path(os.path.realpath(output))
+        if target.exists() and not target.is_file() and not (target.is_fifo() and target in read):
+            continue  # pipes and devices take all they are given, and a report gets a name of its own in a folder
+        if any(_same(target, path) or _joins(target, path) for path in read):
+            raise _is_read(output)
+        if any(_same(target, path) for path in written):
+            raise ConfigError(f"Two outputs go to the same file, {str(output)!r}: name another file for one of them.")
+        written.append(target)
+
+
+def _refuse_input(target: Path, given: str | Path) -> None:
+    if not target.is_file():
+        return
+    linked = target.stat().st_nlink > 1
+    if str(target) in _INPUTS or (linked and any(_same(target, Path(read)) for read in _INPUTS)):
+        raise _is_read(given)
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one == other or (one.is_file() and other.is_file() and one.samefile(other))
+
+
+def _joins(target: Path, folder: Path) -> bool:
+    """Whether it would be read with the Parquet files of a folder."""
+    return target.suffix in (".parquet", "") and target.is_relative_to(folder) and folder.is_dir()
+
+
+def _is_read(output: str | Path) -> ConfigError:
+    return ConfigError(f"{str(output)!r} is read here, or lies in a folder that is: name another file to write to.")
 
 
 def write_json(path: Path, content: dict[str, Any], *, mode: int = 0o644) -> None:

@@ -19,7 +19,9 @@ FOUNDATIONS = (
     "browser",
     "notebook",
     "parent",
+    "read_only",
     "registry",
+    "sizes",
     "splitmix",
     "unfinished",
 )
@@ -173,3 +175,12 @@ def test_every_package_says_what_lives_in_it():
     for top in ("spofr_core", "dashboard"):
         for path in (ROOT / top).rglob("__init__.py"):
             assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), path
+
+
+def test_nothing_waits_for_a_time_where_it_could_wait_for_a_condition():
+    """Others sleep to be slow themselves, so that there is somebody to kill, or between two tries to connect."""
+    slow = {"test_gone.py", "test_sweep.py", "works.py", "running.py"}
+    asleep = {
+        path.name for path in (ROOT / "tests").rglob("*.py") if re.search(r"\bsleep\(\d", path.read_text("utf-8"))
+    }
+    assert asleep - slow == {"waiting.py"}

@@ -48,6 +48,8 @@ NOT_RUN = {
 }
 """How lines begin that are not run, and why."""
 REFUSED = "# refused"
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+ALL = re.compile(r"\b(\d+) of \1\b")
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -128,8 +130,34 @@ def test_shell_lines_do_what_they_say(folder):
     for document in DOCUMENTS:
         for lines, told in [] if document in ELSEWHERE else shell_blocks(document):
             printed = "".join(output(document, line) for line in lines if reason_not_to_run(line) is None)
-            assert [line for line in told if line not in printed] == [], (document, printed)
+            said, trees = printed.splitlines(), any("runs/trees" in line for line in lines)
+            missing = [line for line in told if not any(says(line, each, trees=trees) for each in said)]
+            assert missing == [], (document, printed)
     assert {"report.html", "policies.parquet", "proofs.jsonl"} <= {path.name for path in folder.iterdir()}
+
+
+def says(told: str, printed: str, *, trees: bool) -> bool:
+    """Whether it is printed as told, but for numbers of trees, which may differ by 15 % unless they are all of all.
+
+    Which of two splits gains more, and with it all that grows below, may hang on how a build of LightGBM or XGBoost
+    adds up: the same version on the same processors repeats itself, and others are not promised anything.
+    """
+    if not trees:
+        return told in printed
+    numbers = [[float(number) for number in NUMBER.findall(text)] for text in (told, printed)]
+    if NUMBER.split(told) != NUMBER.split(printed) or ALL.findall(told) != ALL.findall(printed):
+        return False
+    return numbers[1] == pytest.approx(numbers[0], rel=0.15)
+
+
+def test_only_numbers_of_trees_may_be_near():
+    told = "In 65 lists; nDCG 0.858 before; 100 of 100 hold delta"
+    assert says(told, "In 58 lists; nDCG 0.861 before; 100 of 100 hold delta", trees=True)
+    for old, new in [("65", "50"), ("before", "after"), ("In 65 lists;", ""), ("100 of", "99 of")]:
+        printed = told.replace(old, new)
+        assert not says(told, printed, trees=True)
+    assert says(told, told, trees=False)
+    assert not says(told, told.replace("65", "64"), trees=False)
 
 
 def output(document: str, line: str) -> str:
@@ -146,6 +174,11 @@ def test_sentences_of_the_documents_are_there_to_be_compared():
     told = [line for document in DOCUMENTS for _, said in shell_blocks(document) for line in said]
     assert len(told) >= 10
     assert not any(said for document in ELSEWHERE for _, said in shell_blocks(document))
+
+
+def test_no_sentence_has_digits_that_rounding_decides():
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.py")]:
+        assert re.findall(r"\d\.\d+e-\d+|[-−]0\.?0*(?![.\d])", path.read_text("utf-8")) == [], path.name
 
 
 def test_every_reason_not_to_run_is_needed():

@@ -104,7 +104,7 @@ def test_the_recipes_are_the_code_that_is_tested():
     recipes = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n### ")[1:]
     quoted = [code for recipe in recipes for code in re.findall(r"```python\n(.*?)```", recipe, flags=re.DOTALL)]
     assert set(quoted) == files
-    assert len(recipes) == len(quoted) == len(files) == 10
+    assert len(recipes) == len(quoted) == len(files) == 11
 
 
 def test_recipes_name_files_and_folders_that_exist():

@@ -47,6 +47,8 @@ MEAN = 100
 """Per cent of the mean of its lists that an item gets in the mean."""
 WIDEST = 36
 """Letters that have room in one line on a small telephone."""
+UNDER, LEGEND = 9, 26
+"""Pixels from a bar to the range under it, and those of the legend that says what it is."""
 SOFT, MUTED = 0.55, 0.2
 """How much of a bar's colour is left behind its interval, and of that of a small group."""
 
@@ -60,13 +62,15 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     shown = sorted(exposure_bars(summary), key=lambda bar: bar.small)
     # A small group may be far off: it is not to squeeze those that the headline speaks of.
     scaled = [bar for bar in shown if not bar.small] or shown
-    right = 1.02 * max([MEAN, *(100 * max(bar.relative or 0.0, *(bar.ci or (0.0,))) for bar in scaled)])
+    ends = [max(bar.relative or 0.0, *(bar.ci or (0.0,)), *(bar.range or (0.0,))) for bar in scaled]
+    right = 1.02 * max([MEAN, *(100 * end for end in ends)])
     values = [min(100 * (bar.relative or 0.0), right) for bar in shown]
     labels = with_glyphs([bar.row for bar in shown])
-    words = [f"<b>{bar.text}</b>, {bar.difference}{f', only {bar.size}' if bar.small else ''}" for bar in shown]
+    words = [_words(bar) for bar in shown]
     letters = [len(bar.row.label) + len(plain_text(said)) + 4 for bar, said in zip(shown, words, strict=True)]
     lines = 1 if max(letters, default=0) <= WIDEST else 2
-    row = LINE * lines + BAR + GAP
+    ranged = [bar for bar in shown if bar.range is not None]
+    row = LINE * lines + BAR + GAP + (UNDER if ranged else 0)
     middles = [place + (LINE * lines + BAR / 2) / row for place in range(len(shown))]
     half = (BAR / 2 + 3) / row
     drawn = bars(
@@ -76,6 +80,7 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
         [],
         y=middles,
         width=BAR / row,
+        showlegend=False,
         marker={
             "color": [bar.row.style.colour for bar in shown],
             "opacity": [MUTED if bar.small else SOFT for bar in shown],
@@ -86,10 +91,19 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
         hovertemplate="%{customdata}<extra></extra>",
     )
     apart = "<br>" if lines == 2 else "  "
+    under = {bar.row.group: place + (LINE * lines + BAR + UNDER) / row for place, bar in enumerate(shown)}
+    spans = [_range(bar, under[bar.row.group], right, named=bar is ranged[0]) for bar in ranged]
+    over = LEGEND if ranged else 0
     return figure(
-        [drawn, *(_interval(bar, bar.ci, middle, right) for bar, middle in zip(shown, middles, strict=True) if bar.ci)],
-        height=30 + TICKS + TITLE + row * len(shown),
-        top=30,
+        [
+            drawn,
+            *spans,
+            *(_interval(bar, bar.ci, middle, right) for bar, middle in zip(shown, middles, strict=True) if bar.ci),
+        ],
+        height=30 + over + TICKS + TITLE + row * len(shown),
+        top=30 + over,
+        legend=bool(ranged),
+        legend_at=1 + 22 / (row * len(shown)),
         left=EDGE,
         x={"title": "exposure per item, % of the mean of its lists", "range": [0, right], "nticks": 6},
         y={"range": [len(shown), 0], "visible": False},
@@ -102,6 +116,13 @@ def exposure_by_group(summary: Mapping[str, Any]) -> Drawing:
     )
 
 
+def _words(bar: ExposureBar) -> str:
+    """What stands above a bar."""
+    if bar.relative is None:
+        return bar.difference
+    return f"<b>{bar.text}</b>, {bar.difference}{f', only {bar.size}' if bar.small else ''}"
+
+
 def _interval(bar: ExposureBar, ci: tuple[float, float], at: float, right: float) -> Trace:
     """The interval of a group's mean: the bar's own colour, which is softer under it."""
     return {
@@ -112,7 +133,25 @@ def _interval(bar: ExposureBar, ci: tuple[float, float], at: float, right: float
         "line": {"color": bar.row.style.colour, "width": 3},
         "marker": {"symbol": "line-ns", "size": 11, "line": {"width": 3, "color": bar.row.style.colour}},
         "opacity": SOFT if bar.small else 1,
+        "showlegend": False,
         "hovertemplate": f"{plot(bar.row.group)}: 95 % CI {interval(list(ci), 'share')} of the mean<extra></extra>",
+    }
+
+
+def _range(bar: ExposureBar, at: float, right: float, *, named: bool) -> Trace:
+    """Between what the mean lies, whatever the unknown groups are: under the bar, in the grey of no group."""
+    low, high = bar.range or (0.0, 0.0)
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": "whatever the unknown groups are",
+        "showlegend": named,
+        "x": [min(100 * end, right) for end in (low, high)],
+        "y": [at, at],
+        "line": {"color": palette.OUTSIDE, "width": 3},
+        "marker": {"symbol": "line-ns", "size": 9, "line": {"width": 3, "color": palette.OUTSIDE}},
+        "hovertemplate": f"{plot(bar.row.group)}: {interval([low, high], 'share')} of the mean, "
+        "whatever the unknown groups are<extra></extra>",
     }
 
 
@@ -125,10 +164,11 @@ def bounds_shares(result: Audited) -> Drawing:
     """For each group, the share of judged queries in which its exposure is below, within and above its bounds."""
     counts = bounds_counts(result)
     labels = with_glyphs(counts.rows)
-    total = np.maximum(counts.below + counts.within + counts.above, 1)
+    total = np.maximum(counts.below + counts.within + counts.above + counts.unknown, 1)
     parts = (
         ("below its bounds", counts.below, palette.OUTSIDE, "/"),
         ("within", counts.within, palette.FAINT, ""),
+        *((("depends", counts.unknown, palette.DOMINATED, "."),) if counts.unknown.any() else ()),
         ("above its bounds", counts.above, palette.OUTSIDE, ""),
     )
     names = [plot(row.group) for row in counts.rows]
@@ -155,7 +195,7 @@ def _part(
         labels,
         colour,
         # What is grey is the rest, and no one colour can be read on it by day and by night.
-        [f"{share:.0f} %" if share >= 8 and name != "within" else "" for share in shares],
+        [f"{share:.0f} %" if share >= 8 and name not in ("within", "depends") else "" for share in shares],
         name=name,
         marker={"color": colour, "pattern": look, "line": {"width": 0}},
         textposition="inside",

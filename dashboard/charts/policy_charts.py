@@ -27,9 +27,10 @@ from dashboard.charts.drawing import (
 )
 from dashboard.escaping import plot
 from spofr_core.fairness import Unit
-from spofr_core.policy import Policy
+from spofr_core.policy import Policy, most_probable
 from spofr_core.reporting import (
-    GroupRow,
+    NO_GROUP_STYLE,
+    NO_GROUP_TEXT,
     GroupStyle,
     by_score,
     group_rows,
@@ -41,6 +42,7 @@ from spofr_core.reporting import (
     position_frame,
     sampled_frame,
     shortened,
+    style_of,
     violation_text,
 )
 
@@ -59,6 +61,8 @@ _LETTERS = 14
 """Of the name of an item; a mark that is pointed at says more."""
 
 Compared = Sequence[tuple[str, Policy]]
+Look = tuple[str | None, str, GroupStyle]
+"""A group (None: of the items without one), what the legend calls it, and its style."""
 
 
 ITEM = "item"
@@ -66,15 +70,16 @@ ITEM = "item"
 
 
 def lottery(policy: Policy, all_groups: Sequence[str], *, each_item: bool = False, by: By = "score") -> Drawing:
-    """The rankings of the lottery as columns of items, most probable first, after the plain sort by score."""
+    """The rankings of the lottery as columns of items, in their order, after the plain sort by score."""
     shown = min(len(policy.scores), MOST_POSITIONS)
-    order = _drawn(policy)
+    order = most_probable(policy.probabilities, MOST_RANKINGS)
     columns = {0.0: by_score(policy)} | {APART + r: policy.rankings[k] for r, k in enumerate(order)}
     heads = [f"<b>now</b><br>by {by}"]
-    heads += [f"<b>{percent(float(policy.probabilities[k]))}</b><br>ranking {r}" for r, k in enumerate(order, start=1)]
-    rows = [row for row in group_rows(all_groups, all_groups) if row.group in policy.groups]
+    heads += [f"<b>{percent(float(policy.probabilities[k]))}</b><br>ranking {k + 1}" for k in order]
+    rows: list[Look] = [(row.group, row.label, row.style) for row in group_rows(all_groups, all_groups)]
+    rows = [row for row in [*rows, (None, NO_GROUP_TEXT, NO_GROUP_STYLE)] if row[0] in policy.groups]
     if each_item:
-        rows = group_rows([ITEM], [ITEM])
+        rows = [(ITEM, ITEM, group_styles([ITEM])[ITEM])]
     traces = [_items_of(row, policy, columns, shown, every=each_item, by=by) for row in rows]
     return figure(
         traces,
@@ -92,11 +97,11 @@ def lottery(policy: Policy, all_groups: Sequence[str], *, each_item: bool = Fals
 
 def lottery_room(policy: Policy) -> int:
     """Pixels in width that the lottery takes before the names of its items lie on each other."""
-    order = _drawn(policy)
+    order = most_probable(policy.probabilities, MOST_RANKINGS)
     items = np.unique([by_score(policy)[:MOST_POSITIONS], *policy.rankings[order, :MOST_POSITIONS]])
     names = {k: _item_name(policy, k) for k in items}
     now = room([f"{names[k]}, {number(float(policy.scores[k]))}" for k in items])
-    drawn = room([f"ranking {len(order)}", *names.values()])
+    drawn = room([f"ranking {order.max() + 1}", *names.values()])
     column = max(now / APART, drawn)
     return round(column * (_BEFORE + APART + len(order) - 1 + _AFTER)) + _NUMBERS + TITLE + EDGE
 
@@ -106,21 +111,16 @@ def _item_name(policy: Policy, item: int) -> str:
     return plot(shortened(policy.item_ids[item], _LETTERS))
 
 
-def _drawn(policy: Policy) -> NDArray[np.intp]:
-    """The rankings that are drawn, most probable first."""
-    return np.argsort(-policy.probabilities, kind="stable")[:MOST_RANKINGS]
-
-
 def _items_of(
-    row: GroupRow, policy: Policy, columns: Mapping[float, NDArray[Any]], shown: int, *, every: bool, by: By
+    row: Look, policy: Policy, columns: Mapping[float, NDArray[Any]], shown: int, *, every: bool, by: By
 ) -> Trace:
     """The items of one group, or every item, wherever they stand in the columns."""
-    groups = policy.groups
+    groups, (group, label, style) = policy.groups, row
     where = [
         (column, position, int(ranking[position]))
         for column, ranking in columns.items()
         for position in range(shown)
-        if every or groups[ranking[position]] == row.group
+        if every or groups[ranking[position]] == group
     ]
     names = {k: _item_name(policy, k) for _, _, k in where}
     # A rank is where the item stands, and need not be written beside it.
@@ -129,10 +129,10 @@ def _items_of(
     return {
         "type": "scatter",
         "mode": "markers+text",
-        "name": plot(row.label),
+        "name": plot(label),
         "x": [column for column, _, _ in where],
         "y": [position + 1 for _, position, _ in where],
-        "marker": {"symbol": row.style.marker, "size": 13, "color": row.style.colour},
+        "marker": {"symbol": style.marker, "size": 13, "color": style.colour},
         "text": [
             f" {names[k]}" + (f", {scores[k]}" if column == 0 and by == "score" else "") for column, _, k in where
         ],
@@ -153,7 +153,7 @@ def heat_map(policy: Policy, all_groups: Sequence[str], *, each_item: bool = Fal
     order = by_score(policy)[:shown]
     styles, groups = group_styles(all_groups), policy.groups
     names = [_item_name(policy, k) for k in order]
-    looks = [styles[groups[k]] for k in order]
+    looks = [style_of(styles, groups[k]) for k in order]
     matrix = frame.drop(columns="item").to_numpy()
     cells: Trace = {
         "type": "heatmap",

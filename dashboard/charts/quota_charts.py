@@ -23,6 +23,7 @@ from dashboard.charts.drawing import (
     with_glyphs,
 )
 from dashboard.escaping import plot
+from spofr_core.policy import most_probable
 from spofr_core.reporting import GroupRow, group_rows, outside_limits, palette, percent
 
 MOST_PLACES = 60
@@ -54,7 +55,7 @@ def counts_in_prefixes(
     shown = frame[frame["first"] <= min(deepest, MOST_PLACES)]
     drawn_groups = panel_groups(frame)
     rows = group_rows([name for name in all_groups if name in drawn_groups], all_groups)
-    titles = [(f"ranking {place}", p) for place, p in enumerate(probabilities[:MOST_LINES], start=1)]
+    titles = [(f"ranking {k + 1}", probabilities[k]) for k in most_probable(probabilities, MOST_LINES).tolist()]
     traces: list[Trace] = []
     scales: list[dict[str, Any]] = []
     for place, row in enumerate(rows):

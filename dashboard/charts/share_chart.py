@@ -7,21 +7,23 @@ from spofr_core.reporting import MOST_STEPS, Audited, mark_at, palette, share_st
 
 
 def share_curve(result: Audited, delta: float) -> Drawing:
-    """Share of judged queries that hold delta, against delta, with its 95 % band and the chosen delta marked."""
+    """Share of queries that hold delta, against delta, with its 95 % band, those that cannot fail, and delta marked."""
     steps = result.fair_share()
-    largest = result.summary["range"]["largest"]
-    drawn, mark = share_steps(steps, largest, delta), mark_at(steps, delta, result.summary["unit"])
+    drawn, mark = share_steps(steps, delta), mark_at(steps, delta, result.summary["unit"])
     factor, unit = shown_unit(result.summary["unit"])
     right = factor * max(float(drawn.delta[-1]), 1e-9) * 1.02
     at = min(factor * delta, right)  # a delta beyond the end forbids nothing, and would squeeze the curve
     line: Trace = {"type": "scatter", "mode": "lines", "x": factor * drawn.delta}
     edge: Trace = {**line, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
+    held = f"delta %{{x:.3~g}}{unit}: %{{y:.1f}} % hold it, %{{customdata:.1f}} % cannot fail"
     curve: Trace = {
         **line,
         "y": 100 * drawn.share,
         "line": {"width": 2, "shape": "hv", "color": palette.ACCENT},
-        "hovertemplate": f"delta %{{x:.3~g}}{unit}: %{{y:.1f}} % hold it<extra></extra>",
+        "customdata": 100 * drawn.cannot_fail,
+        "hovertemplate": f"{held}<extra></extra>",
     }
+    idle: Trace = {**edge, "y": 100 * drawn.cannot_fail, "fill": "tozeroy", "fillcolor": palette.FAINT}
     chosen: Trace = {
         "type": "scatter",
         "mode": "markers",
@@ -30,12 +32,27 @@ def share_curve(result: Audited, delta: float) -> Drawing:
         "marker": {"size": 12, "color": palette.ACCENT, "line": {"width": 2, "color": palette.WHITE}},
         "hoverinfo": "skip",
     }
+    could: list[Trace] = []
+    if (drawn.could_hold > drawn.share).any():
+        dashed = {"width": 1.5, "shape": "hv", "color": palette.OUTSIDE, "dash": "dash"}
+        said = "with those that depend on unknown groups: %{y:.1f} %<extra></extra>"
+        could = [
+            {**edge, "y": 100 * drawn.share},
+            {
+                **line,
+                "y": 100 * drawn.could_hold,
+                "line": dashed,
+                "hovertemplate": said,
+                "fill": "tonexty",
+                "fillcolor": palette.FAINT,
+            },
+        ]
     band: list[Trace] = [
         {**edge, "y": 100 * drawn.upper},
         {**edge, "y": 100 * drawn.lower, "fill": "tonexty", "fillcolor": palette.BAND},
     ]
     return figure(
-        [*band, curve, chosen],
+        [*band, *could, curve, chosen, idle],
         height=320,
         top=30,
         x={"title": f"delta{unit and ', %'}", "range": [0, right], "nticks": 5, "tickangle": 0},

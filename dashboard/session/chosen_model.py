@@ -22,7 +22,7 @@ from spofr_core.experiments import (
     with_estimates,
 )
 from spofr_core.fairness import Fairness, format_delta
-from spofr_core.learning import ProgrammeEstimator, load_model, with_scorer
+from spofr_core.learning import ProgrammeEstimator, load_model
 from spofr_core.policy import RankingPolicies
 from spofr_core.reporting import method_title
 
@@ -71,8 +71,8 @@ def _model(root: str, run: str) -> Model:
     fairness = run_fairness(config, training_data(config, splits).train)
     return Model(
         run,
-        model_title(record.settings),
-        method_title(with_scorer(config.method, config.settings)),
+        model_title(record),
+        method_title(record.method),
         record,
         with_estimates(estimator, splits.test),
         fairness,
@@ -90,8 +90,8 @@ def exact_curve(_model: Model, run: str) -> pd.DataFrame:
 
 
 def run_title(settings: Mapping[str, Any]) -> str:
-    """A run among others on the same data, such as "SPOFR, delta 0.05, seed 0"."""
-    parts = [method_title(with_scorer(settings["method"], settings.get("settings", {})))]
+    """A run among others on the same data, such as "SPOFR, delta 0.05, seed 0"; its method as tables name it."""
+    parts = [method_title(settings["method"])]
     delta, penalty = settings["delta"], settings["penalty"]
     if isinstance(delta, dict) or not pd.isna(delta):
         parts.append(f"delta {format_delta(delta, settings.get('unit', 'absolute'))}")
@@ -100,6 +100,8 @@ def run_title(settings: Mapping[str, Any]) -> str:
     return ", ".join([*parts, f"seed {settings['seed']}"])
 
 
-def model_title(settings: Mapping[str, Any]) -> str:
+def model_title(record: RunRecord) -> str:
     """A run in a few words, such as "SPOFR, delta 0.05, seed 0 on German Credit"."""
-    return f"{run_title(settings)} on {data_label(settings['dataset'], settings['groups'], settings['data_seed'])}"
+    settings = record.settings
+    data = data_label(settings["dataset"], settings["groups"], settings["data_seed"])
+    return f"{run_title({**settings, 'method': record.method})} on {data}"

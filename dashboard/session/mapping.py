@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from spofr_core.config import StrictModel
+from spofr_core.data import NegativeLabels
 
 GroupWay = Literal["column", "quantiles", "crossing", "each_item"]
 
@@ -25,16 +26,24 @@ class Mapping(StrictModel):
     way, group, quantiles
         Where the groups come from: one column, several crossed, or one cut into this many quantiles; or there are none,
         and each item is on its own.
-    missing : {"error", "own_group", "exclude"}
-        What becomes of items without a group.
+    missing : {"error", "keep", "exclude", "own_group", "drop"}
+        What becomes of items without a group; "drop" removes their rows, and those of groups that are left out.
+    join_alike : bool, optional
+        Whether queries and groups that are written alike are the same; None where nobody was asked.
     encoding : str
         Of the text; empty to find out.
+    decimal : str
+        The decimal sign of numbers where the file does not decide it; empty where nobody was asked.
     header : bool, optional
         Whether the first row holds the names of the columns; None to find out.
+    sheet : str
+        Of a workbook, or key of a JSON document, where several hold tables.
     group_names : dict
         Names of groups in the file to those that they get; equal ones are one group.
     leave_out : tuple of str
-        Groups in the file whose items are left out.
+        Groups in the file whose items belong to no group.
+    negative_labels : {"shift", "clip"}
+        What becomes of relevance below 0.
     unused : tuple of str
         Columns that no scorer learns from.
     insist : bool
@@ -57,9 +66,13 @@ class Mapping(StrictModel):
     way: GroupWay = "column"
     group: tuple[str, ...] = ()
     quantiles: Annotated[int, Field(ge=2, le=10)] = 2
-    missing: Literal["error", "own_group", "exclude"] = "error"
+    missing: Literal["error", "keep", "exclude", "own_group", "drop"] = "error"
+    negative_labels: NegativeLabels = "shift"
+    join_alike: bool | None = None
     encoding: str = ""
+    decimal: Literal["", ",", "."] = ""
     header: bool | None = None
+    sheet: str = ""
     group_names: dict[str, str] = Field(default_factory=dict)
     leave_out: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
@@ -73,10 +86,14 @@ class Mapping(StrictModel):
     def key(self) -> str:
         """The same reading, the same short name."""
         said = self.to_dict()
-        for name in ("slices", "time", "is_log", "impression"):
-            # Links and files of before there were slices and logs go by the name without them.
+        for name in ("slices", "time", "is_log", "impression", "decimal", "sheet"):
+            # Links and files of before there were slices, logs and sheets go by the name without them.
             if not said[name]:
                 del said[name]
+        if self.join_alike is None:
+            del said["join_alike"]
+        if self.negative_labels == "shift":
+            del said["negative_labels"]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:6]
 
     @property
@@ -113,15 +130,23 @@ class Mapping(StrictModel):
         if self.way == "quantiles":
             given["group_quantiles"] = self.quantiles
         if self.missing != "error" and not self.each_item:
-            given["missing"] = self.missing
+            given |= {"drop_rows": True} if self.missing == "drop" else {"missing": self.missing}
+        if self.negative_labels != "shift":
+            given["negative_labels"] = self.negative_labels
+        if self.join_alike is not None:
+            given["join_alike"] = self.join_alike
         if self.header is not None:
             given["header"] = self.header
+        if self.sheet:
+            given["sheet"] = self.sheet
         if self.group_names:
             given["group_names"] = dict(self.group_names)
         if self.leave_out:
             given["leave_out_groups"] = list(self.leave_out)
         if self.insist:
             given["insist"] = True
+        if self.decimal:
+            given["decimal"] = self.decimal
         if self.encoding:
             given["encoding"] = self.encoding
         if self.slices:
@@ -133,6 +158,6 @@ class Mapping(StrictModel):
     def log_options(self) -> dict[str, Any]:
         """The keyword arguments of `read_shown`."""
         given = self.options()
-        for name in ("guess", "insist", "slices", "relevance", "score", "rank"):
+        for name in ("insist", "drop_rows", "slices", "relevance", "negative_labels", "score", "rank"):
             given.pop(name, None)
         return {**given, "impression": self.impression, "position": self.ranked_by}

@@ -54,7 +54,7 @@ def repaired_query(data: RankingDataset, fairness: Fairness, place: int) -> Poli
 
 def measured(data: RankingDataset, fairness: Fairness) -> Measurement:
     """What the ranking that the scores imply does to exposure: the same at every delta."""
-    return _measured(data, fairness, data.fingerprint, _key(fairness, delta=False))
+    return _measured(data, fairness, data_key(data), _key(fairness, delta=False))
 
 
 def audited(source: Loaded, fairness: Fairness) -> AuditResult:
@@ -65,7 +65,7 @@ def audited(source: Loaded, fairness: Fairness) -> AuditResult:
     """
     data, model = source.data, source.model
     if model is None:
-        return _audited(data, fairness, data.fingerprint, _key(fairness))
+        return _audited(data, fairness, data_key(data), _key(fairness))
     if model.guaranteed:
         both = repaired(data, fairness)
         return both.after.of_model(model.method, guaranteed=True, contrast=both.before)
@@ -75,36 +75,36 @@ def audited(source: Loaded, fairness: Fairness) -> AuditResult:
 
 def repaired(data: RankingDataset, fairness: Fairness) -> Repair:
     """The best policies within delta for the present scores; a list that cannot hold delta gets its smallest one."""
-    return _repaired(data, fairness, data.fingerprint, _key(fairness))
+    return _repaired(data, fairness, data_key(data), _key(fairness))
 
 
 def repaired_for_delta(data: RankingDataset, fairness: Fairness) -> AuditResult:
     """The best policies within delta alone, held against a quota that they were not asked to keep."""
-    return _repaired_for_delta(data, fairness, data.fingerprint, _key(fairness))
+    return _repaired_for_delta(data, fairness, data_key(data), _key(fairness))
 
 
 def calibrated_gain(data: RankingDataset, fairness: Fairness) -> CalibrationGain:
     """What the repair would gain from calibrated scores."""
-    return _gain(data, fairness, data.fingerprint, _key(fairness))
+    return _gain(data, fairness, data_key(data), _key(fairness))
 
 
 def face_value_prices(data: RankingDataset, fairness: Fairness) -> pd.DataFrame:
     """What the repair would cost if the scores meant other differences."""
-    return _prices(data, fairness, data.fingerprint, _key(fairness))
+    return _prices(data, fairness, data_key(data), _key(fairness))
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Calibrating the scores")
-def _gain(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> CalibrationGain:
+def _gain(_data: RankingDataset, _fairness: Fairness, data: str, asked: str) -> CalibrationGain:
     return calibration_gain(_data, _fairness, plain=repaired(_data, _fairness))
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Re-ranking every query")
-def _prices(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> pd.DataFrame:
+def _prices(_data: RankingDataset, _fairness: Fairness, data: str, asked: str) -> pd.DataFrame:
     return prices_at_face_value(_data, _fairness)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Measuring every list")
-def _measured(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> Measurement:
+def _measured(_data: RankingDataset, _fairness: Fairness, data: str, asked: str) -> Measurement:
     return measure_exposure(_data, _fairness)
 
 
@@ -114,19 +114,24 @@ def _put_out(_model: Model, _fairness: Fairness, run: str, asked: str) -> Measur
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
-def _audited(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> AuditResult:
+def _audited(_data: RankingDataset, _fairness: Fairness, data: str, asked: str) -> AuditResult:
     return measured(_data, _fairness).judge(_fairness)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Re-ranking every query")
-def _repaired(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> Repair:
+def _repaired(_data: RankingDataset, _fairness: Fairness, data: str, asked: str) -> Repair:
     return repair(_data, _fairness, on_infeasible="relax", measured=measured(_data, _fairness))
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Re-ranking every query")
-def _repaired_for_delta(_data: RankingDataset, _fairness: Fairness, fingerprint: str, asked: str) -> AuditResult:
+def _repaired_for_delta(_data: RankingDataset, _fairness: Fairness, data: str, asked: str) -> AuditResult:
     policies = repaired(_data, _fairness.with_quota(None)).policies
     return measure_exposure(_data, _fairness, policies=policies).judge(_fairness)
+
+
+def data_key(data: RankingDataset) -> str:
+    """What data is remembered by: its rows, and what reading them left to say, which another file may not."""
+    return json.dumps([data.fingerprint, data.ranks, data.notes, dict(data.excluded)])
 
 
 def _key(fairness: Fairness, *, delta: bool = True) -> str:

@@ -22,7 +22,7 @@ from dashboard.jobs.job_board import Job, JobBoard
 from dashboard.session.projects.desk import Desk
 from dashboard.session.sources import Loaded
 from dashboard.session.upload_store import UploadStore, stores
-from spofr_core.data import RankingDataset
+from spofr_core.data import NO_GROUP, UNKNOWN, RankingDataset
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.experiments import private_runs
 from spofr_core.files import write_whole
@@ -84,8 +84,18 @@ def dataset_of_upload(source: Loaded, root: Path, visitor: str) -> tuple[dict[st
     data = learnable(source)
     store = private_runs(root, visitor)
     features = [f"feature:{name}" if name in (*_ROLES.values(), *_OTHERS) else name for name in data.feature_names]
-    columns = {**_ROLES, "features": features, "guess": False}
+    columns = {**_ROLES, "features": features, "guess": False, **_without_a_group(data)}
+    if source.columns.get("join_alike") is False:
+        columns["join_alike"] = False
     return {"file": str(_place(source, data, store)), "columns": columns}, store
+
+
+def _without_a_group(data: RankingDataset) -> dict[str, Any]:
+    """How the copy is read where items have an unknown group, or none: these have a name there that no group has."""
+    options: dict[str, Any] = {"missing": "keep"} if (data.groups == UNKNOWN).any() else {}
+    if (data.groups == NO_GROUP).any():
+        options["leave_out_groups"] = [max(data.group_names, key=len) + " (left out)"]
+    return options
 
 
 def write_upload(source: Loaded, store: Path) -> None:
@@ -97,6 +107,8 @@ def write_upload(source: Loaded, store: Path) -> None:
     if not path.exists():
         frame = data.to_frame()
         frame["group"] = frame["group"].astype(str)
+        for name in _without_a_group(data).get("leave_out_groups", ()):
+            frame.loc[data.groups == NO_GROUP, "group"] = name
         buffer = io.BytesIO()
         frame.to_parquet(buffer, index=False)
         write_whole(path, buffer.getvalue(), mode=0o600)

@@ -92,12 +92,13 @@ def read_upload(path: Path, mapping: Mapping, *, title: str, address: str = UPLO
     data = read_dataset(path, limits=LIMITS, **options)
     python = f"data = read_dataset({title!r}, {_keywords(options)})"
     columns = _of_features(mapping)
+    said = shell_arguments(title, options)
     return Loaded(
         UPLOAD,
         title,
         data,
         python,
-        (title, *_arguments(options)),
+        None if said is None else tuple(said),
         learnable=lambda: _with_features(path, columns, data),
         columns=columns,
         address=address,
@@ -128,18 +129,20 @@ _SHELL = {
     "group_names": "rename-group",
     "leave_out_groups": "leave-out-group",
     "slices": "slice",
-    "each_item": "each-item",
+    "position": "rank",
 }
 """What options of `read_dataset` are called in the shell, where that is another name."""
 
 
-def _arguments(options: dict[str, Any]) -> list[str]:
-    """The same options for the shell, which guesses what is not named."""
-    given = []
+def shell_arguments(title: str, options: dict[str, Any]) -> list[str] | None:
+    """The file and the same options for the shell; None where no option can say a group's name."""
+    if any("=" in name for name in options.get("group_names", {}).values()):
+        return None
+    given = [f"./{title}" if title.startswith("-") else title]
     for name, value in options.items():
-        called = _SHELL.get(name, name)
+        called = _SHELL.get(name, name.replace("_", "-"))
         if isinstance(value, bool):
-            given += [] if name == "guess" else [f"--{called}" if value else f"--no-{called}"]
+            given += [f"--{called}" if value else f"--no-{called}"]
             continue
         several = [f"{old}={new}" for old, new in value.items()] if isinstance(value, dict) else value
         for each in several if isinstance(several, list) else [several]:

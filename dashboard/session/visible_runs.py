@@ -34,6 +34,7 @@ from spofr_core.experiments import (
     shared_runs,
     unpacked,
 )
+from spofr_core.learning import told_apart
 from spofr_core.reporting import counted, in_order, listed, method_title, name_text
 
 Origin = Literal["bundled", "shared", "own"]
@@ -147,8 +148,8 @@ def results_of(chosen: list[Sweep]) -> pd.DataFrame:
     """The runs that are done, a row each: the columns of `results.parquet`, the key of their sweep, as `source` the
     plain name of their data, and as `data` and `grouping` what `about_runs` says of them.
 
-    Data with the same name but other lists is told apart by its name. Of runs that differ in nothing but their training
-    settings the first sweep's is kept.
+    Data with the same name but other lists is told apart by its name, and methods with other settings by theirs. Of
+    runs that differ in neither, the first sweep's is kept; `attrs["left_out"]` counts the others.
     """
     return _results(chosen, state_of(chosen))
 
@@ -158,7 +159,12 @@ def _results(_chosen: list[Sweep], state: str) -> pd.DataFrame:
     frames = [_done(sweep) for sweep in _chosen]
     if not frames:
         return pd.DataFrame(columns=[*RESULT_COLUMNS, "source", "sweep", "data", "grouping"])
-    return pd.concat(frames, ignore_index=True).drop_duplicates(SAME, ignore_index=True)
+    runs = pd.concat(frames, ignore_index=True).drop_duplicates("run", ignore_index=True)
+    names, settings = runs.pop("named").tolist(), runs.pop("settings").tolist()
+    runs["method"] = told_apart(names, settings, runs["dataset"].tolist())
+    kept = runs.drop_duplicates(SAME, ignore_index=True)
+    kept.attrs["left_out"] = len(runs) - len(kept)
+    return kept
 
 
 def _done(sweep: Sweep) -> pd.DataFrame:
@@ -170,12 +176,15 @@ def _done(sweep: Sweep) -> pd.DataFrame:
 def _read_done(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> pd.DataFrame:
     frame = results(_sweep.store, _sweep.runs)
     frame = frame[frame["status"] == "done"]
-    settings = [_sweep.store.find(run).settings for run in frame["run"]]
+    records = [_sweep.store.find(run) for run in frame["run"]]
+    settings = [record.settings for record in records]
     about = [about_runs(each["dataset"], each["groups"]) for each in settings]
     return frame.assign(
         source=frame["dataset"],
         dataset=[data_label(each["dataset"], each["groups"], each["data_seed"]) for each in settings],
         sweep=key,
+        named=[record.method for record in records],
+        settings=[each.get("settings", {}) for each in settings],
         data=[data for data, _ in about],
         grouping=[grouping for _, grouping in about],
     )

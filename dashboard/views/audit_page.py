@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from dashboard.views.sections.quota_audit_section import quota_audit_section
 from dashboard.views.sections.slices_section import audit_values, slices_section
 from dashboard.widgets.controls import controls
 from dashboard.widgets.elements import cards, chart, chosen_row, explain_errors, is_opening, show_table, tabs
-from dashboard.widgets.sidebar import delta_control, settle
+from dashboard.widgets.sidebar import can_fail, delta_control, settle
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import (
     FIXED_ORDER,
@@ -34,14 +35,17 @@ from spofr_core.reporting import (
     counted,
     delta_text,
     direction_text,
+    exposure_range,
     exposure_sentence,
     groups_left_out,
     interval,
     item_name,
+    mark_at,
     meaning,
     number,
     percent,
     repair_sentence,
+    share_note,
     verdict,
     verdict_details,
     violation_text,
@@ -80,8 +84,8 @@ def page() -> None:
         controls()
         _below_headline(below, source, result)
     _numbers(result)
-    _repair(source, result)
-    quota_audit_section(source, result)
+    for section in (_repair, quota_audit_section):
+        explain_errors(partial(section, source, result))()  # what cannot be repaired has an audit all the same
     if ahead:
         _exposure(exposure, result)
     with right:
@@ -118,9 +122,10 @@ def _below_headline(place: DeltaGenerator, source: Loaded, result: AuditResult) 
         _suggested(summary)
         if st.button("Use your own data", type="primary", icon=":material/upload_file:"):
             st.switch_page(page_named("data"))
-        with st.popover("Move delta", icon=":material/tune:"):
-            delta_control(source, "popover-delta")
-            st.caption(result.summary["definition"])
+        if can_fail(source):
+            with st.popover("Move delta", icon=":material/tune:"):
+                delta_control(source, "popover-delta")
+                st.caption(result.summary["definition"])
 
 
 def _exposure_is_there(result: AuditResult) -> bool:
@@ -136,8 +141,11 @@ def _exposure(place: DeltaGenerator, result: AuditResult) -> None:
         with place:
             items_chart(result)
         return
+    if not summary["queries"]["applicable"]:
+        return
     small = [name for name, group in summary["groups"].items() if group["small"]]
-    notes = [groups_left_out(summary), "Pale: small groups, which make no headline." if small else ""]
+    grey = "Grey, under them: between what they lie, whatever the unknown groups are." if "unknown" in summary else ""
+    notes = [grey, groups_left_out(summary), "Pale: small groups, which make no headline." if small else ""]
     with place:
         chart(
             exposure_by_group(summary),
@@ -168,24 +176,23 @@ def _numbers(result: AuditResult) -> None:
         who = markdown(item_name(worst["item"]) if summary["each_item"] else worst["group"], 20)
         shown.append(("Largest violation", off, f"{who}, {markdown(worst['query'], 20)}", ""))
     if utility:
-        cutoff = utility["cutoff"]
         shown.append(("DCG", number(utility["dcg"]), f"95 % CI {interval(utility['dcg_ci'])}", meaning("DCG")))
-        shown.append((f"nDCG@{cutoff}", number(utility["ndcg"]), f"95 % CI {interval(utility['ndcg_ci'])}", ""))
+        name = summary["measures"]["ndcg"]["label"]
+        shown.append((name, number(utility["ndcg"]), f"95 % CI {interval(utility['ndcg_ci'])}", ""))
     cards(shown)
 
 
 def _held(result: AuditResult, *, ahead: bool) -> None:
     """The curve that delta moves along; `ahead` of all that delta changes, where nothing else is new."""
     delta = choices().delta
-    share = float(result.share_at(np.array([delta]))[0])
-    held = "nothing is forbidden" if np.isnan(share) else percent(share)
-    named = delta_text(delta, result.summary["unit"])
+    steps = result.fair_share()
+    mark = mark_at(steps, delta, result.summary["unit"])
     chart(
         share_curve(result, delta),
         "How many queries hold delta, whatever delta is",
-        f"Share of judged queries that hold delta, as a step function of delta; {held} at {named}.",
-        table=result.fair_share,
-        note="Band: 95 % Wilson interval."
+        f"Share of queries that hold delta, as a step function of delta; {mark.label}.",
+        table=lambda: steps.rename(columns={"cannot_fail": "cannot fail", "could_hold": "could hold"}),
+        note=share_note(steps)
         + (f" Drawn with {MOST_STEPS} of its steps." if is_thinned(result) else "")
         + (f" {FIXED_ORDER}" if never_held(result) else ""),
         word="cannot fail",
@@ -200,7 +207,8 @@ def _outside(result: AuditResult) -> None:
         "Share of judged queries in which each group's exposure is below, within and above its bounds.",
         table=lambda: bounds_counts(result, every_group=True).frame(),
         headed=False,
-        note="The bounds are those that delta sets for each query.",
+        note="The bounds are those that delta sets for each query."
+        + (" “Depends”: on the groups that are not known." if "unknown" in result.summary else ""),
     )
 
 
@@ -220,10 +228,11 @@ def _worst(result: AuditResult) -> None:
     st.caption("Choose one to see its policy: what it would take to make it fair.")
     unit, frame = result.summary["unit"], worst_table(result, WORST_SHOWN)
     first = frame.head(WORST_OFFERED)
+    said = {"breaks": ", exceeds delta", "cannot be told": ", which depends on unknown groups"}
     chosen = chosen_row(
         [
             f"{bold(row['query'], 40)}: {markdown(row['in whose favour'])}"
-            f"{'' if row['holds delta'] else ', exceeds delta'}"
+            f"{said.get(row['verdict'], '') if 'verdict' in row else '' if row['holds delta'] else ', exceeds delta'}"
             for row in first.to_dict("records")
         ],
         "worst-queries",
@@ -262,6 +271,7 @@ def worst_table(result: AuditResult, most: int) -> pd.DataFrame:
                 for name, value in zip(names, violations[worst].tolist(), strict=True)
             ],
             "holds delta": table.holds[worst, groups[worst]],
+            **({"verdict": table.verdicts[worst]} if table.unknown else {}),
         }
     )
 
@@ -328,13 +338,15 @@ def group_table(summary: dict[str, Any]) -> pd.DataFrame:
         [
             {
                 "group": name,
-                "items": group["items"],
-                "lists": group["queries"],
+                "items": group["compared"],
+                "lists": group["compared_queries"],
                 "mean exposure": number(group["exposure_mean"], 4),
                 "95 % CI": interval(group["exposure_ci"]),
                 "of its lists' mean": percent(group["relative_mean"]) if group["relative_mean"] is not None else "-",
                 "mean violation": direction_text(name, group["violation_mean"], unit),
                 "95 % CI of it": interval(group["violation_ci"], unit),
+                **({"whatever the unknown are": exposure_range(summary, name)} if "unknown" in summary else {}),
+                "items alone": group["items"] - group["compared"],
                 "small": group["small"],
             }
             for name, group in summary["groups"].items()

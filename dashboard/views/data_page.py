@@ -88,8 +88,7 @@ def _content(source: Loaded) -> None:
         else ("Groups", f"{data.n_groups:,}", _sizes(data)),
         (
             "Relevance",
-            _relevance(data),
-            "of items are relevant" if data.relevance is not None else "no labels",
+            *_relevance(data),
         ),
     ]
     with st.container(key="data-cards"):
@@ -135,7 +134,7 @@ def _about_queries(data: RankingDataset) -> None:
 def _left_out(source: Loaded) -> None:
     data = source.data
     if data.excluded:
-        lines = [f"- {count:,} left out: {markdown(reason)}" for reason, count in data.excluded.items()]
+        lines = [f"- {count:,} not compared: {markdown(reason)}" for reason, count in data.excluded.items()]
         st.markdown("**Left out**\n\n" + "\n".join(lines))
     elif source.key == UPLOAD:
         st.caption("Nothing was left out.")
@@ -172,8 +171,12 @@ def _sizes(data: RankingDataset) -> str:
     return f"of {sizes[0]:,} to {sizes[-1]:,} items" if sizes else "none"
 
 
-def _relevance(data: RankingDataset) -> str:
-    return "-" if data.relevance is None else f"{100 * float((data.relevance > 0).mean()):.1f} %"
+def _relevance(data: RankingDataset) -> tuple[str, str]:
+    if data.relevance is None:
+        return "-", "no labels"
+    if data.label_shift:
+        return f"{data.relevance.min():.3g} to {data.relevance.max():.3g}", "is what labels say"
+    return f"{100 * float((data.relevance > 0).mean()):.1f} %", "of items are relevant"
 
 
 def _length_frame(data: RankingDataset) -> pd.DataFrame:
@@ -187,6 +190,6 @@ def _group_frame(data: RankingDataset) -> pd.DataFrame:
         {"group": list(data.group_sizes), "items": sizes, "share, %": 100 * sizes / max(data.n_items, 1)}
     )
     if data.relevance is not None:
-        totals = np.bincount(data.groups, weights=data.relevance, minlength=data.n_groups)
+        totals = np.bincount(data.groups[data.grouped], weights=data.relevance[data.grouped], minlength=data.n_groups)
         frame["mean relevance"] = np.where(sizes > 0, totals / np.maximum(sizes, 1), np.nan)
     return frame

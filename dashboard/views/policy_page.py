@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
@@ -27,14 +29,15 @@ from dashboard.session.remembered import audited, fairness_of, repaired, repaire
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
 from dashboard.views.sections.quota_section import impossible_sentence, quota_section
-from dashboard.widgets.downloads import Download, downloads
+from dashboard.widgets.downloads import Download, downloads, part_of_name
 from dashboard.widgets.elements import chart, csv_bytes, explain_errors, show_table, tabs, wide
 from dashboard.widgets.rival_table import both_rankings
 from dashboard.widgets.sidebar import delta_scale
 from spofr_core.evaluation import AuditResult
 from spofr_core.fairness import Fairness, Unit, format_delta
-from spofr_core.policy import PERIODS, Policy, Verification, sampled_violations, verify
+from spofr_core.policy import PERIODS, Policy, Verification, most_probable, policy_document, sampled_violations, verify
 from spofr_core.reporting import (
+    NO_GROUP_TEXT,
     counted,
     delta_text,
     direction_text,
@@ -49,6 +52,7 @@ from spofr_core.reporting import (
     position_frame,
     sampled_frame,
     served_frame,
+    style_of,
     unbroken,
     violation_text,
 )
@@ -124,11 +128,18 @@ def _picked(source: Loaded, result: AuditResult) -> int:
         offered,
         format_func=lambda k: f"{name_text(ids[k])}: {worst_direction(result, k)}",
         key="policy-query",
-        on_change=lambda: choose(query=str(ids[st.session_state["policy-query"]])),
+        on_change=lambda: _look_at(ids),
     )
     if ids[current] != choices().query:
         choose(query=str(ids[current]))
     return current
+
+
+def _look_at(ids: npt.NDArray[np.object_]) -> None:
+    """The query that was picked; a label that is offered no more, since delta moved meanwhile, comes back as text."""
+    place = st.session_state["policy-query"]
+    if isinstance(place, int):
+        choose(query=str(ids[place]))
 
 
 def worst_direction(result: AuditResult, place: int) -> str:
@@ -164,8 +175,11 @@ def before_and_after(result: AuditResult, place: int, policy: Policy, *, by: By 
     table, unit = result.table, result.fairness.unit
     if not table.applicable[place]:
         alone = "There is a single item" if table.each_item else "All items are of one group"
+        if table.ungrouped[place] > 0:
+            alone = "There are not two groups among the items that have one"
         return f"{alone}: there is nobody to be fair between, and sorting by {by} is optimal."
-    held = "which holds delta" if table.holds[place].all() else "which breaks delta"
+    said = {"breaks": "which breaks delta", "cannot be told": "and whether delta holds depends on the unknown groups"}
+    held = said.get(table.verdicts[place], "which holds delta")
     group, after = max(policy.violations.items(), key=lambda entry: abs(entry[1]))
     rankings = counted(len(policy.probabilities), "ranking", "rankings")
     nobody = abs(after) < 1e-9
@@ -173,6 +187,7 @@ def before_and_after(result: AuditResult, place: int, policy: Policy, *, by: By 
     if table.each_item:
         left = f"no item more than {violation_text(abs(after), unit)} off"
         left = "every item gets the list's mean" if nobody else left
+    left += " among the items whose group is known" if table.unknown_items[place] else ""
     return (
         f"Sorted by {by}: {worst_direction(result, place)}, {held}. The policy draws from {rankings}: {left}, in "
         f"expectation. It {kept_sentence(policy, by=by)}."
@@ -264,8 +279,8 @@ def lottery_cut(policy: Policy) -> str:
 
 
 def _spoken(policy: Policy) -> str:
-    first = sorted(policy.probabilities, reverse=True)[:MOST_RANKINGS]
-    return ", ".join(percent(float(p)) for p in first)
+    drawn = policy.probabilities[most_probable(policy.probabilities, MOST_RANKINGS)]
+    return ", ".join(percent(float(p)) for p in drawn)
 
 
 def _exposure(source: Loaded, result: AuditResult, place: int, compared: list[tuple[str, Policy]]) -> None:
@@ -347,7 +362,10 @@ def _drawn(policy: Policy, source: Loaded) -> None:
     shown = {"position": np.arange(1, len(ranking) + 1), "item": [str(policy.item_ids[k]) for k in ranking]}
     if not source.data.each_item:
         styles = group_styles(source.data.group_names)
-        shown["group"] = [f"{styles[policy.groups[k]].glyph} {name_text(policy.groups[k])}" for k in ranking]
+        shown["group"] = [
+            f"{style_of(styles, name).glyph} {name_text(name or NO_GROUP_TEXT)}"
+            for name in (policy.groups[k] for k in ranking)
+        ]
     show_table(pd.DataFrame({**shown, "score": policy.scores[ranking]}), "The ranking that was drawn")
 
 
@@ -357,57 +375,43 @@ def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
         pressed = st.button(
             "Verify", icon=":material/verified:", help="Checks the policy from scratch, without the solver."
         )
+        name = part_of_name(policy.query)
         downloads(
             Download(
-                "Policy (CSV)", lambda: csv_bytes(policy.to_frame()), "policy.csv", "text/csv", icon=":material/table:"
+                "Policy (CSV)",
+                lambda: csv_bytes(policy.to_frame()),
+                f"policy-{name}.csv",
+                "text/csv",
+                icon=":material/table:",
             ),
             Download(
                 "Policy (JSON)",
-                lambda: policy_json(policy, each_item=source.data.each_item),
-                "policy.json",
+                lambda: json_text(policy_document(policy, each_item=source.data.each_item)),
+                f"policy-{name}.json",
                 "application/json",
                 icon=":material/data_object:",
             ),
             Download(
                 "Certificate (JSON)",
-                lambda: json.dumps(policy.certificate, indent=2, ensure_ascii=False),
-                "certificate.json",
+                lambda: json_text(policy.certificate),
+                f"certificate-{name}.json",
                 "application/json",
                 icon=":material/workspace_premium:",
             ),
         )
     if pressed:
         with st.spinner("Checking the policy without the solver"):
-            found = verify(policy, policy.scores, policy.groups, fairness, allow_relaxed=True)
-        _verified(found, policy, fairness)
+            found = verify(policy, policy.scores, policy.groups, fairness, allow_relaxed=True, missing="keep")
+        _verified(found)
 
 
-def _verified(found: Verification, policy: Policy, fairness: Fairness) -> None:
-    if found.ok:
-        largest = markdown(violation_text(found.max_violation, fairness.unit))
-        each = "" if fairness.every_ranking is None or policy.lifted else ", each of its rankings keeps the limits"
-        st.success(
-            f"Verified without the solver: the policy holds delta (largest violation {largest}){each}, "
-            f"and no policy that does has a utility higher by more than {found.gap:.1e}.",
-            icon=":material/verified:",
-        )
+def _verified(found: Verification) -> None:
+    if found.passed:
+        st.success(f"Verified without the solver. {markdown(found.sentence, 1000)}", icon=":material/verified:")
     else:
         st.error("The check failed. " + markdown(" ".join(found.reasons), 1000), icon=":material/error:")
 
 
-def policy_json(policy: Policy, *, each_item: bool = False) -> str:
-    """The lottery with the ids of its items; with their groups, unless each item is on its own."""
-    ids = [str(name) for name in policy.item_ids.tolist()]
-    content = {
-        "schema": 1,
-        "query": str(policy.query),
-        "items": [
-            {"item": item, **({} if each_item else {"group": group}), "score": float(score)}
-            for item, group, score in zip(ids, policy.groups, policy.scores, strict=True)
-        ],
-        "rankings": [
-            {"probability": float(p), "items": [ids[k] for k in ranking]}
-            for p, ranking in zip(policy.probabilities, policy.rankings, strict=True)
-        ],
-    }
+def json_text(content: Any) -> str:
+    """JSON to be read by people, too."""
     return json.dumps(content, indent=2, ensure_ascii=False)

@@ -21,6 +21,7 @@ from dashboard.views.sections.selection_section import selected_words, selection
 from dashboard.widgets.downloads import Download, downloads
 from dashboard.widgets.elements import csv_bytes, explain_errors
 from dashboard.widgets.project_panel import notes_field
+from spofr_core.errors import DataError
 from spofr_core.evaluation import AuditResult
 from spofr_core.reporting import (
     Provenance,
@@ -116,7 +117,11 @@ def _after(source: Loaded, result: AuditResult) -> dict[str, Any]:
     """What the report says about the repair; nothing where there are no scores, or the solver is not there yet."""
     if source.data.score is None or not solver_ready():
         return {}
-    found = repaired(source.data, result.fairness)
+    try:
+        found = repaired(source.data, result.fairness)
+    except DataError as error:  # scores can be too large to add up, and still say an order that can be audited
+        st.info(markdown(f"The report says nothing of a repair. {error.plain}", 1000), icon=":material/info:")
+        return {}
     return {
         "repaired": found.after,
         "relaxed": len(found.policies.relaxed),

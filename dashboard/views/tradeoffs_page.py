@@ -29,6 +29,7 @@ from spofr_core.evaluation import (
     tradeoff,
 )
 from spofr_core.fairness import format_delta
+from spofr_core.learning import departures
 from spofr_core.reporting import (
     counted,
     in_order,
@@ -155,7 +156,10 @@ def _measured(model: Model, row: pd.Series) -> str:
         if model.guaranteed
         else f"It {penalised}promises nothing about a single query."
     )
-    notes = f" {' '.join(model.record.notes)}" if model.record.notes else ""
+    settings = departures(model.record.config.method, model.record.config.settings)
+    unusual = [f"{name} {value} (by default {usual})" for name, (value, usual) in settings.items()]
+    said = [f"Settings: {listed(unusual)}."] if unusual else []
+    notes = "".join(f" {note}" for note in (*said, *model.record.notes))
     return (
         f"On test: DCG {number(row['dcg'], 4)} of at most {number(row['ideal_dcg'], 4)}, mean violation "
         f"{format_delta(row['violation_mean'], row['unit'], 3)}, largest "

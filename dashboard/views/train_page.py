@@ -41,24 +41,22 @@ from spofr_core.experiments import (
     time_from_earlier_runs,
 )
 from spofr_core.fairness import Quota, Unit, format_delta, parse_deltas
-from spofr_core.learning import METHODS, SCORERS, with_scorer
-from spofr_core.reporting import baselines, counted, listed, method_title
+from spofr_core.learning import LOSSES, METHODS, SCORERS, with_scorer
+from spofr_core.reporting import baselines, counted, listed, method_title, slice_name
 
 PENALTIES = "0, 10, 100, 1000, 10000"
 STAGES = (
-    "Of each stage. SPOFR has two, and may take twice as many: first it learns to predict relevance, then through the "
-    "fair re-ranking. A stage ends sooner where validation stops improving."
+    "At most, of each stage. SPOFR has two, and may take twice as many: relevance and the fair re-ranking together, "
+    "then the re-ranking alone. A stage ends sooner where validation stops improving."
 )
 USUAL: dict[str, Any] = {
     "max_steps": 3000, "patience": 20, "learning_rate": 1e-3, "lists": 500, "scorer": "network", "loss": "listnet",
+    "hidden": "32", "batch_size": 64, "warm_up": "", "margin": 0.0,
 }  # fmt: skip
-LOSSES = {
-    "listnet": "Over the list (ListNet)",
-    "listnet-within-groups": "Over each group of the list (ListNet within groups)",
-    "logistic": "Item by item (logistic)",
-    "lambdarank": "Over pairs (LambdaRank)",
-}
-"""By which a scorer learns relevance: all of predict-then-optimise and of the plain sort, the first stage of SPOFR."""
+MARGIN = (
+    "0 keeps the best weights that have been through the re-ranking. 1 is cautious: they must gain one standard error "
+    "on the validation lists over a plain first stage, or the model is that of predict-then-optimise."
+)
 
 
 NO_ITEMS = (
@@ -107,7 +105,7 @@ def _grids(source: Loaded) -> dict[str, Any]:
         "Methods",
         [method.name for method in rivals],
         selection_mode="multi",
-        default=[method.name for method in rivals if method.guaranteed],
+        default=[method.name for method in rivals if method.guaranteed and method.variant_of is None],
         format_func=method_title,
         key="train-methods",
         wrap=True,
@@ -151,15 +149,13 @@ def _grids(source: Loaded) -> dict[str, Any]:
     quota = _every_list(source, groups, methods)
     features = _feature_set(source)
     training = _training(source)
-    loss = training.pop("loss", None)
+    own = _own_settings({name: training.pop(name, None) for name in ("loss", "warm_up", "margin")})
     chosen = [*methods, *(baselines() if ends else ())]
     return {
         "lists": training.pop("lists"),
         "features": features,
         "methods": chosen,
-        "method_settings": {}
-        if loss is None
-        else {name: each for name, each in _first_loss(loss).items() if name in chosen},
+        "method_settings": {name: each for name, each in own.items() if name in chosen and each},
         "deltas": deltas,
         "unit": unit,
         "penalties": parse_numbers(penalties, "Penalties"),
@@ -296,51 +292,73 @@ def _training(source: Loaded) -> dict[str, Any]:
     usual = {**USUAL, **{name: value for name, value in own.items() if name in USUAL}}
     given = {**usual, **stored}
 
-    def field(name: str, label: str, low: float, high: float, **more: Any) -> None:
+    def kept(name: str, before: dict[str, Any] = stored) -> dict[str, Any]:
+        """The arguments of a widget that shows a setting, and keeps what becomes of it."""
         key = f"train-{name}"
         follow(key, given[name])
-        keep = lambda: st.session_state.update(training={**stored, name: st.session_state[key]})  # noqa: E731
-        st.number_input(label, low, high, key=key, on_change=keep, **more)
+        keep = lambda: st.session_state.update(training={**before, name: st.session_state[key]})  # noqa: E731
+        return {"key": key, "on_change": keep}
 
     settings = st.expander("Training settings", key="train-settings", on_change="rerun")
     drawn = source.key in SAMPLES and "lists" in SAMPLES[source.key].options
     if settings.open:
         with settings:
-            one, two, three = st.columns(3)
-            with one:
-                field("max_steps", "Steps at most, per stage", 10, 100_000, step=100, help=STAGES)
-            with two:
-                field("patience", "Patience", 1, 1000, help="Validations without a new best until training stops.")
-            with three:
-                field("learning_rate", "Learning rate", 1e-5, 1.0, format="%g")
-            _scorer_and_loss(given, stored)
+            one, two, three = st.columns(3, vertical_alignment="bottom")
+            one.number_input("Steps per stage", 10, 100_000, step=100, help=STAGES, **kept("max_steps"))
+            about = "Validations without a new best until training stops."
+            two.number_input("Patience", 1, 1000, help=about, **kept("patience"))
+            three.number_input("Learning rate", 1e-6, 1.0, format="%g", **kept("learning_rate"))
+            one, two, three = st.columns(3, vertical_alignment="bottom")
+            rates = {name: value for name, value in stored.items() if name not in ("learning_rate", "patience")}
+            about = "What gives an item its score; each has a usual rate and patience. DELTR and FULTR take networks."
+            one.selectbox("Scorer", SCORERS.names, help=about, **kept("scorer", rates))
+            about = "Widths of the hidden layers of a network: 64, 32, or halving, or none for a linear scorer."
+            two.text_input("Layers", help=about, disabled=scorer != USUAL["scorer"], **kept("hidden"))
+            three.number_input("Lists per step", 1, 10_000, **kept("batch_size"))
+            one, two, three = st.columns(3, vertical_alignment="bottom")
+            about = "Of predict-then-optimise, the plain sort, and the first stage of SPOFR; pairs cannot teach that."
+            one.selectbox("Loss", LOSSES.names, format_func=_loss_label, help=about, **kept("loss"))
+            firsts = ["", *(name for name in LOSSES.names if name != "lambdarank"), "none"]
+            about = "The loss of relevance that SPOFR learns first, beside the one through the re-ranking."
+            two.selectbox("SPOFR's first stage", firsts, format_func=_loss_label, help=about, **kept("warm_up"))
+            three.number_input("SPOFR's margin", 0.0, 10.0, format="%g", help=MARGIN, **kept("margin"))
             if drawn:
-                field("lists", "Lists drawn per part", 20, 5000, step=100)
+                st.number_input("Lists drawn per part", 20, 5000, step=100, **kept("lists"))
     changed = {name: value for name, value in given.items() if name != "lists" and value != usual[name]}
     changed |= {} if scorer == USUAL["scorer"] else {"scorer": scorer}
+    if "hidden" in changed:
+        changed["hidden"] = asked_layers(changed["hidden"])
     return {**changed, "lists": given["lists"] if drawn else USUAL["lists"]}
 
 
-def _scorer_and_loss(given: dict[str, Any], stored: dict[str, Any]) -> None:
-    """What gives the scores, and what it learns relevance by. Another scorer has other usual rates and patience."""
-    one, two = st.columns(2)
-    follow("train-scorer", given["scorer"])
-    kept = {name: value for name, value in stored.items() if name not in ("learning_rate", "patience")}
-    keep = lambda: st.session_state.update(training={**kept, "scorer": st.session_state["train-scorer"]})  # noqa: E731
-    about = "What gives an item its score. DELTR and FULTR learn with networks alone."
-    one.selectbox("Scorer", SCORERS.names, key="train-scorer", on_change=keep, help=about)
-    follow("train-loss", given["loss"])
-    keep_loss = lambda: st.session_state.update(training={**stored, "loss": st.session_state["train-loss"]})  # noqa: E731
-    about = "Of predict-then-optimise, of the plain sort, and of the first stage of SPOFR, which pairs cannot teach."
-    two.selectbox(
-        "Loss", list(LOSSES), format_func=LOSSES.__getitem__, key="train-loss", on_change=keep_loss, help=about
-    )
+def _loss_label(name: str) -> str:
+    return {"": "As the loss", "none": "None"}.get(name) or LOSSES[name].label
 
 
-def _first_loss(loss: str) -> dict[str, dict[str, str]]:
-    """The settings of the methods that learn relevance, for this loss."""
-    relevance = {"pto": {"loss": loss}, "unfair": {"loss": loss}}
-    return relevance if loss == "lambdarank" else relevance | {"spofr": {"warm_up": loss}}
+def _own_settings(given: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The settings of single methods; the first stage of SPOFR has the loss of the others, unless it has its own."""
+    loss = given["loss"]
+    first = given["warm_up"] or (None if loss == "lambdarank" else loss)
+    spofr = {"warm_up": first, "margin": given["margin"]}
+    own: dict[str, dict[str, Any]] = {"pto": {"loss": loss}, "unfair": {"loss": loss}, "spofr": spofr}
+    return {method: {name: value for name, value in each.items() if value is not None} for method, each in own.items()}
+
+
+def asked_layers(text: str) -> tuple[int, ...] | str:
+    """Widths of layers from a text such as "64, 32"; "none" is a linear scorer.
+
+    Raises
+    ------
+    ConfigError
+        When it is neither.
+    """
+    plain = text.strip().lower()
+    if plain in ("halving", "none"):
+        return () if plain == "none" else plain
+    words = [word for word in re.split(r"[,;\s]+", plain) if word]
+    if not words or not all(word.isdecimal() and int(word) for word in words):
+        raise ConfigError(f"Layers: {text!r} is no list of widths; write 64, 32, or halving, or none.")
+    return tuple(map(int, words))
 
 
 def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
@@ -376,7 +394,10 @@ def _estimate_and_start(source: Loaded, given: dict[str, Any]) -> None:
 def _of_a_shell(source: Loaded, plan: Plan) -> dict[str, Any]:
     """The sweep for who has the file at hand: a job here reads its own copy, in columns of its own."""
     spec = plan.spec.to_dict()
-    return spec | {"dataset": {"file": source.title, "columns": dict(source.columns)}} if source.columns else spec
+    if not source.columns:
+        return spec
+    file = source.title.removesuffix(f" · {slice_name(source.chosen)}") if source.slice else source.title
+    return spec | {"dataset": {"file": file, "columns": dict(source.columns)}}
 
 
 def _probe(source: Loaded, store: Path, missing: tuple[RunConfig, ...], beside: DeltaGenerator) -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import uuid4
@@ -62,6 +64,15 @@ class Download:
     kind: str
     icon: str = ":material/download:"
     main: bool = False
+
+
+def part_of_name(text: object) -> str:
+    """Any text as a part of a file's name; where something of it cannot stand there, eight letters tell it apart."""
+    whole = str(text)
+    kept = re.sub(r"[^\w.-]+", "-", whole)[:40].strip("-.")
+    if kept and kept == whole:
+        return kept
+    return f"{kept}-{hashlib.sha256(whole.encode(errors='surrogatepass')).hexdigest()[:8]}".lstrip("-")
 
 
 @st.fragment

@@ -20,7 +20,6 @@ from dashboard.session.visitor import visitor
 from dashboard.widgets.elements import chart
 from dashboard.widgets.job_tray import EVERY, ICONS, at_work, board, ended_meanwhile, job_button, state_sentence
 from spofr_core.experiments import RunStore, home
-from spofr_core.learning import with_scorer
 from spofr_core.reporting import method_style
 
 CURVES = 6
@@ -115,12 +114,12 @@ def _histories(job: Job) -> list[History]:
     for record in filter(None, map(store.get, names[:CURVES])):
         rows = [row for row in store.metrics(record.run) if row.get("validation_dcg") is not None]
         if rows:
-            found.append((record.settings, rows))
+            found.append(({**record.settings, "method": record.method}, rows))
     several = len(job.spec.get("groups") or ()) > 1
     return [
         (
             ", ".join([run_title(settings), *([_grouping(settings)] if several else [])]),
-            *method_style(with_scorer(settings["method"], settings["settings"])),
+            *method_style(settings["method"]),
             rows,
         )
         for settings, rows in found

@@ -20,7 +20,7 @@ from dashboard.widgets.downloads import Download, downloads
 from dashboard.widgets.project_panel import ask_for_file, open_project, wanted_project
 from dashboard.widgets.upload_wizard import clear_wizard, refused, start_wizard
 from dashboard.widgets.uploading.column_boxes import encoding_box
-from spofr_core.data import format_labels, preview_table, sample_path, usual_suffixes
+from spofr_core.data import format_labels, preview_table, sample_path
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import home, upload_days
 from spofr_core.files import format_size
@@ -33,10 +33,10 @@ def own_files(store: UploadStore) -> None:
     """The uploader, and what was uploaded before."""
     st.header("Your own", anchor=False)
     taken = st.session_state.get(_TAKEN, 0)
+    # Of any ending: what is no table is refused in a sentence that says what to do, and here it would be a badge.
     file = st.file_uploader(
         "A table with a row per item: query, item, score or rank, group, and relevance if you have it; a log of "
         "impressions; or a project that was saved here",
-        type=[*usual_suffixes(), ".json"],
         key=f"data-upload-{taken}",  # another key empties it: the file is on the disk then, and needs no memory
         help=f"{format_labels()}, also gzipped.",
     )

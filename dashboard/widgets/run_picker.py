@@ -140,11 +140,14 @@ def _current(offered: list[Sweep]) -> list[str]:
 
 
 def look_at(run: str, found: Picked) -> None:
-    """Make a model of these runs the one that every page is about, and its data that of every page."""
+    """Make a model of these runs the one that every page is about, with its data and its own delta."""
     row = found.runs[found.runs["run"] == run]
     data, grouping = (str(row[name].iloc[0]) for name in ("data", "grouping")) if len(row) else ("", "")
     elsewhere = data in SAMPLES and grouping in SAMPLES[data].groupings and (data, grouping) != chosen_about()
-    choose(**({"data": data, "groups": grouping} if elsewhere else {}), model=run)
+    asked = row[row["delta"].notna()]
+    own: dict[str, Any] = {"data": data, "groups": grouping} if elsewhere else {}
+    own |= {"delta": float(asked["delta"].iloc[0]), "unit": asked["unit"].iloc[0]} if len(asked) else {}
+    choose(**own, model=run)
 
 
 def _whose(found: Picked) -> None:
@@ -153,7 +156,11 @@ def _whose(found: Picked) -> None:
     seeds = counted(found.setting["seed"].nunique(), "seed", "seeds")
     models = counted(len(found.setting), "trained model", "trained models")
     groups = said("groups", found.where["groups"])
+    left_out = found.runs.attrs.get("left_out", 0)
     st.caption(f"Runs on {label} · {groups} · {models} · {seeds}")
+    if left_out:
+        same = counted(left_out, "model is", "models are")
+        st.caption(f"{same} left out: another one has the same data, method, settings, delta and seed.")
     if found.about == chosen_about():
         return
     mine = markdown(chosen_label(), 160)

@@ -52,10 +52,8 @@ def sidebar(loaded: Loaded) -> None:
         asked = fairness_of(choices(), loaded.data)
         told = asked.told(each_item=loaded.data.each_item)
         low, high = (violation_text(end, asked.unit) for end in delta_range(loaded))
-        st.caption(
-            f"{markdown(told.definition)}\n\n$${told.latex}$$\n\n"
-            + unbroken(f"For this data, {low} asks for everything and from {high} on nothing is forbidden.")
-        )
+        ends = unbroken(f"For this data, {low} asks for everything and from {high} on nothing is forbidden.")
+        st.caption(f"{markdown(told.definition)}\n\n$${told.latex}$$" + (f"\n\n{ends}" if can_fail(loaded) else ""))
         if not loaded.data.each_item:
             quota_control(loaded)
         _notion(loaded)
@@ -131,6 +129,9 @@ def delta_scale(loaded: Loaded) -> DeltaScale:
 
 def delta_control(loaded: Loaded, key: str) -> None:
     """delta, to be typed or slid. A delta beyond the end of the slider stays what it is."""
+    if not can_fail(loaded):
+        st.caption("For this data no delta forbids anything.")
+        return
     scale = delta_scale(loaded)
     shown = scale.shown(choices().delta)
     follow(f"{key}-typed", shown, of=scale)
@@ -184,6 +185,11 @@ def _take_unit(loaded: Loaded) -> None:
 def delta_range(loaded: Loaded) -> tuple[float, float]:
     """The smallest delta that all queries can satisfy, and the largest that still forbids something."""
     return measured(loaded.data, fairness_of(choices(), loaded.data)).delta_range
+
+
+def can_fail(loaded: Loaded) -> bool:
+    """Whether some delta forbids something."""
+    return not measured(loaded.data, fairness_of(choices(), loaded.data)).fair_share().empty
 
 
 def notions_for(loaded: Loaded) -> list[str]:

@@ -24,6 +24,7 @@ from dashboard.widgets.uploading.column_boxes import (
     encoding_box,
     group_boxes,
     missing_box,
+    negative_labels_box,
     seed,
 )
 from dashboard.widgets.uploading.group_editor import group_editor
@@ -32,8 +33,24 @@ from spofr_core.data import TablePreview, preview_table
 from spofr_core.errors import DataError, SpofrError
 from spofr_core.reporting import listed
 
+ALIKE = {True: "Yes, join them", False: "No, keep them apart"}
+DECIMAL = {",": "4.752: the comma begins the fraction", ".": "4752: it groups thousands"}
 HEADER = {True: "Yes, column names", False: "No, it is data"}
 _QUESTION = "wizard-question"
+_ANSWERS: dict[str, tuple[tuple[str, str, dict[str, Any]], ...]] = {
+    "rank": (
+        ("These are ranks: 1 is the top", "wizard-rank", {"is_rank": True}),
+        ("No, higher is better", "wizard-score", {"is_rank": False}),
+    ),
+    "alike": (
+        ("They are the same: join them", "wizard-join", {"join_alike": True}),
+        ("They are different: keep them apart", "wizard-apart", {"join_alike": False}),
+    ),
+    "decimal": (
+        ("The comma begins the fraction", "wizard-comma", {"decimal": ","}),
+        ("The comma groups thousands", "wizard-thousands", {"decimal": "."}),
+    ),
+}
 _CODE = re.compile(r"\d+(\.0)?|[A-Za-z]|true|false", re.IGNORECASE)
 """A value that tells nobody who is meant."""
 
@@ -54,10 +71,13 @@ def wizard(store: UploadStore, upload: Upload) -> None:
             return
         if not draft.chosen:
             draft = guessed(preview, draft)
+        draft = draft.model_copy(update={"sheet": preview.sheet})
+        _sheet(store, upload, preview)
         st.caption("The first five rows:")
         show_table(preview.head.head(5), "First five rows of the file")
         _header(store, upload, preview, draft)
-        mapping = _mapping(store, upload, preview, is_log_box(preview, draft))
+        draft = _answered(is_log_box(preview, draft))
+        mapping = _mapping(store, upload, preview, draft)
         upload = store.change(upload, draft=mapping)
         label = "Audit what was shown" if mapping.is_log else "Audit this data"
         with st.container(horizontal=True):
@@ -65,7 +85,7 @@ def wizard(store: UploadStore, upload: Upload) -> None:
             _leave(store, upload)
         if pressed or st.session_state.pop("wizard-go", False):
             _accept(store, upload, mapping, preview)
-        _ask_about_rank(store, upload, mapping)
+        _ask(store, upload, mapping)
         if preview.notes and not mapping.is_log:
             st.caption("Guessed: " + " ".join(markdown(note) for note in preview.notes))
 
@@ -110,10 +130,16 @@ def refused(error: SpofrError) -> None:
 
 def _preview(path: Path, content: str, draft: Mapping) -> TablePreview:
     """Remembered in this session: every touch of a select box runs the page again."""
-    key = (content, draft.encoding, draft.header)
+    key = (content, draft.encoding, draft.header, draft.sheet)
     if st.session_state.get("wizard-key") != key:
         with st.spinner("Looking at the first rows"):
-            found = preview_table(path, encoding=draft.encoding or None, header=draft.header, limits=LIMITS)
+            found = preview_table(
+                path,
+                encoding=draft.encoding or None,
+                header=draft.header,
+                sheet=draft.sheet or None,
+                limits=LIMITS,
+            )
         clear_wizard()
         st.session_state["wizard-preview"] = found
         st.session_state["wizard-key"] = key
@@ -124,8 +150,21 @@ def _preview(path: Path, content: str, draft: Mapping) -> TablePreview:
 def _begin_again(store: UploadStore, upload: Upload, **changes: Any) -> None:
     """Other text, or other names of columns: all that was chosen is guessed anew."""
     draft = upload.draft or Mapping()
-    kept = {"encoding": draft.encoding, "header": draft.header}
+    kept = {"encoding": draft.encoding, "header": draft.header, "sheet": draft.sheet}
     start_wizard(store, upload, Mapping(**(kept | changes)))
+
+
+def _sheet(store: UploadStore, upload: Upload, preview: TablePreview) -> None:
+    """Which table of the file, where it holds several."""
+    if preview.sheets:
+        seed("map-sheet", preview.sheet, [*preview.sheets])
+        st.selectbox(
+            "Sheet",
+            preview.sheets,
+            key="map-sheet",
+            help="The file holds several tables; the one chosen here is read.",
+            on_change=lambda: _begin_again(store, upload, header=None, sheet=st.session_state["map-sheet"]),
+        )
 
 
 def _header(store: UploadStore, upload: Upload, preview: TablePreview, draft: Mapping) -> None:
@@ -142,6 +181,26 @@ def _header(store: UploadStore, upload: Upload, preview: TablePreview, draft: Ma
         key="map-header",
         on_change=lambda: _begin_again(store, upload, header=st.session_state["map-header"]),
     )
+
+
+def _answered(draft: Mapping) -> Mapping:
+    """Answers that were given can be changed."""
+    changed: dict[str, Any] = {}
+    if draft.join_alike is not None:
+        seed("map-join-alike", draft.join_alike)
+        changed["join_alike"] = st.segmented_control(
+            "Are names the same that differ only by case, or as 1 and 1.0 do?",
+            list(ALIKE),
+            format_func=ALIKE.__getitem__,
+            key="map-join-alike",
+        )
+    if draft.decimal:
+        seed("map-decimal", draft.decimal)
+        changed["decimal"] = (
+            st.segmented_control("What is 4,752?", list(DECIMAL), format_func=DECIMAL.__getitem__, key="map-decimal")
+            or ""
+        )
+    return draft.model_copy(update=changed)
 
 
 def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: Mapping) -> Mapping:
@@ -169,15 +228,21 @@ def _mapping(store: UploadStore, upload: Upload, preview: TablePreview, draft: M
     with fourth:
         relevance = column_box("Relevance", numbers, draft.relevance, shown, known="relevance" in known)
     way, group, quantiles = group_boxes(names, numbers, draft, shown)
-    left, right = st.columns(2)
+    left, middle, right = st.columns(3)
     with left:
         missing = draft.missing if way == "each_item" else missing_box(draft)
+    with middle:
+        labelled = relevance or "relevance" in known
+        negative_labels = negative_labels_box(draft) if labelled else draft.negative_labels
     with right:
         encoding_box("map-encoding", draft.encoding, lambda encoding: _begin_again(store, upload, encoding=encoding))
     chosen = {"query": query, "item": item, "ranked_by": ranked_by, "is_rank": is_rank, "relevance": relevance}
     chosen |= {"way": way, "group": group, "quantiles": quantiles, "missing": missing}
+    chosen |= {"negative_labels": negative_labels}
     if (way, group, quantiles) != (draft.way, draft.group, draft.quantiles):
         chosen |= {"group_names": {}, "leave_out": ()}
+    if (query, way, group) != (draft.query, draft.way, draft.group):
+        chosen |= {"join_alike": None}
     if (ranked_by, is_rank) != (draft.ranked_by, draft.is_rank):
         chosen |= {"insist": False}
     mapping = draft.model_copy(update=chosen)
@@ -265,8 +330,8 @@ def _accept(store: UploadStore, upload: Upload, mapping: Mapping, preview: Table
                 st.rerun()
             found = accept_upload(store, upload, mapping)
     except DataError as error:
-        if error.question == "rank":
-            st.session_state[_QUESTION] = error.plain
+        if error.question in _ANSWERS:
+            st.session_state[_QUESTION] = error.question, error.plain
         else:
             refused(error)
         return
@@ -278,20 +343,21 @@ def _accept(store: UploadStore, upload: Upload, mapping: Mapping, preview: Table
     st.switch_page(page_named("audit"))
 
 
-def _ask_about_rank(store: UploadStore, upload: Upload, mapping: Mapping) -> None:
-    """Which end of the numbers is the top? Either answer reads the file."""
-    why = st.session_state.get(_QUESTION)
+def _ask(store: UploadStore, upload: Upload, mapping: Mapping) -> None:
+    """What only the owner of the file can answer; either answer reads the file."""
+    question, why = st.session_state.get(_QUESTION, ("", ""))
     if not why:
         return
     st.warning(markdown(why, 1000), icon=":material/help:")
 
-    def answer(*, is_rank: bool) -> None:
+    def answer(**said: Any) -> None:
         st.session_state.pop(_QUESTION, None)
-        st.session_state["map-is-rank"] = is_rank
-        said = {"is_rank": is_rank, "insist": is_rank == mapping.is_rank}
+        if "is_rank" in said:
+            st.session_state["map-is-rank"] = said["is_rank"]
+            said["insist"] = said["is_rank"] == mapping.is_rank
         store.change(upload, draft=mapping.model_copy(update=said))
         st.session_state["wizard-go"] = True
 
     with st.container(horizontal=True):
-        st.button("These are ranks: 1 is the top", key="wizard-rank", on_click=lambda: answer(is_rank=True))
-        st.button("No, higher is better", key="wizard-score", on_click=lambda: answer(is_rank=False))
+        for label, key, said in _ANSWERS[question]:
+            st.button(label, key=key, on_click=answer, kwargs=said)

@@ -1,7 +1,8 @@
 """`spofr ...`: the operations of the package, from a shell; `commands` has a file for each.
 
 Exit code 0: done. 1: the audited thing fails (`--fail-on-violation`, `verify`). 2: bad input, in one sentence.
-70: a defect of this package, or no memory left: no pipeline takes a crash for a verdict. 130: stopped by Ctrl-C.
+70: a defect of this package, a worker that failed, or no memory left: no pipeline takes a crash for a verdict.
+130: stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.shell_words import in_shell_words
-from spofr_core.errors import SpofrError, first_line
+from spofr_core.errors import SpofrError, WorkFailed, first_line
 from spofr_core.files import why_nothing_is_kept
 from spofr_core.lazy import lazy_names
 
@@ -35,6 +36,8 @@ def main() -> None:
         from spofr_core.cli.application import app
 
         app()
+    except WorkFailed as error:
+        _end(str(error), CRASHED)
     except SpofrError as error:
         _end(in_shell_words(str(error)), BAD_INPUT)
     except OSError as error:

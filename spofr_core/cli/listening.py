@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import re
 import socket
@@ -24,6 +25,7 @@ HostNamesOption = Annotated[
         "other name nothing is answered.",
     ),
 ]
+MOST_PORT = 65_535
 _WILDCARDS = ("0.0.0.0", "::")
 _NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.IGNORECASE)
 
@@ -63,6 +65,41 @@ def require_door(address: str, *, guarded: bool, knows: bool, remedy: str) -> No
         f"--address is {address!r}: whoever can reach it could use this without being asked who they are; {remedy}, or "
         "say --i-know if something else keeps strangers out."
     )
+
+
+def bound_socket(address: str, port: int) -> socket.socket:
+    """A socket that has the address and the port, before anybody is told that something answers there.
+
+    Raises
+    ------
+    ConfigError
+        When they cannot be had.
+    """
+    if not 0 <= port <= MOST_PORT:
+        raise ConfigError(f"--port is {port}; give a whole number from 0 (any that is free) to {MOST_PORT}.")
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    bound = socket.socket(family)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((address, port))
+    except OSError as error:
+        bound.close()
+        raise ConfigError(_why_not_bound(error, address, port)) from error
+    bound.set_inheritable(True)
+    return bound
+
+
+def _why_not_bound(error: OSError, address: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {port} of {address!r} is in use; end what listens there, or give another --port."
+    if isinstance(error, PermissionError):
+        return f"Port {port} is only for the administrator of this machine; give a --port from 1024 on."
+    return f"--address is {address!r}: this machine cannot listen on it ({error.strerror}); give one of its own."
+
+
+def shown_address(address: str) -> str:
+    """An address as a browser takes it."""
+    return f"[{address}]" if ":" in address else address
 
 
 def own_names(address: str, given: Sequence[str]) -> list[str]:

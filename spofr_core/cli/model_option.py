@@ -9,6 +9,7 @@ import typer
 
 from spofr_core.cli.options import DataOptions
 from spofr_core.data import RankingDataset
+from spofr_core.files import remember_input
 
 if TYPE_CHECKING:
     from spofr_core.learning import Estimator
@@ -34,6 +35,9 @@ def model_and_data(name: str, source: DataOptions, **changes: Any) -> tuple[Esti
         trained, data = model_and_data(name, dataclasses.replace(source, each_item=False), **changes)
         return trained, data.with_each_item()
     model = resolve_model(name)
+    for pattern in ("model*", "trees.txt", "status.json"):
+        for file in model.folder.rglob(pattern):
+            remember_input(file)
     if source.file is None and source.sample is None:
         return model.estimator, model.test_data()
     if source.sample is not None:

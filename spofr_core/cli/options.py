@@ -101,9 +101,34 @@ class DataOptions:
         typer.Option(help="What a group is to be called, as '0=men'; repeat for more, the same name twice merges."),
     ] = None
     leave_out_group: Annotated[
-        list[str] | None, typer.Option(help="A group whose items are left out, and counted; repeat for more.")
+        list[str] | None,
+        typer.Option(help="A group whose items keep their places and belong to no group; repeat for more."),
     ] = None
-    missing: Annotated[str, typer.Option(help="Items without a group: 'error', 'own_group' or 'exclude'.")] = "error"
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="Items without a group: 'error'; 'keep' their places with an unknown group; 'exclude': they keep "
+            "their places and belong to none; or 'own_group'."
+        ),
+    ] = "error"
+    drop_rows: Annotated[
+        bool | None,
+        typer.Option("--drop-rows", help="Remove the rows of items that belong to no group: those below them move up."),
+    ] = None
+    negative_labels: Annotated[
+        str | None,
+        typer.Option(
+            help="Relevance below 0: 'shift' (the lowest counts as 0 in nDCG and merits, DCG takes any number) or "
+            "'clip' (it counts as 0 everywhere). [default: shift]"
+        ),
+    ] = None
+    join_alike: Annotated[
+        bool | None,
+        typer.Option(
+            "--join-alike/--no-join-alike",
+            help="Whether queries and groups are the same that differ only by case, or as '1' and '1.0' do.",
+        ),
+    ] = None
     format: Annotated[str | None, typer.Option(help=f"{FORMATS.listed()}, where it is not found out.")] = None
     encoding: Annotated[str | None, typer.Option(help="Text encoding, where it is not UTF-8.")] = None
     delimiter: Annotated[str | None, typer.Option(help="Delimiter of the columns, where it is not found out.")] = None
@@ -112,9 +137,15 @@ class DataOptions:
         bool | None,
         typer.Option(help="Whether the first row holds column names; without them: 'column 1', 'column 2', ..."),
     ] = None
+    sheet: Annotated[
+        str | None, typer.Option(help="Sheet of a workbook, or key of a JSON document, where several hold tables.")
+    ] = None
     insist: Annotated[
         bool, typer.Option("--insist", help="Take --score or --rank as it is named, whatever the column looks like.")
     ] = False
+    guess: Annotated[
+        bool, typer.Option("--guess/--no-guess", help="Whether columns that are not named go by their usual names.")
+    ] = True
     qrels: Annotated[Path | None, typer.Option(help="TREC qrels with the relevance of a run.")] = None
     item_groups: Annotated[Path | None, typer.Option(help="Table item, group for a TREC run.")] = None
     groups: Annotated[
@@ -209,12 +240,17 @@ class DataOptions:
             "each_item": self.each_item or None,
             "group_names": dict(map(_new_name, self.rename_group)) if self.rename_group else None,
             "leave_out_groups": self.leave_out_group,
+            "drop_rows": self.drop_rows or None,
+            "negative_labels": self.negative_labels,
+            "join_alike": self.join_alike,
             "format": self.format,
             "encoding": self.encoding,
             "delimiter": self.delimiter,
             "decimal": self.decimal,
             "header": self.header,
+            "sheet": self.sheet,
             "insist": self.insist or None,
+            "guess": None if self.guess else False,
             "qrels": self.qrels,
             "item_groups": self.item_groups,
         }
@@ -223,7 +259,8 @@ class DataOptions:
 
 _OF_FILES = (
     "query", "item", "group", "score", "rank", "relevance", "leave_out_feature", "quantiles", "against_rest",
-    "rename_group", "leave_out_group", "format", "encoding", "delimiter", "decimal", "header", "qrels", "item_groups",
+    "rename_group", "leave_out_group", "drop_rows", "negative_labels", "join_alike", "format", "encoding", "delimiter",
+    "decimal", "header", "sheet", "qrels", "item_groups",
 )  # fmt: skip
 """Options that say how a file is read: a sample would ignore them without a word."""
 

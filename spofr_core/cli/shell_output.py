@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
+from typer.models import ParameterInfo
 
-from spofr_core.files import write_whole
+from spofr_core.files import check_outputs, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
 JsonOption = Annotated[
-    str | None, typer.Option("--json", help="Write the summary as JSON to this file; '-' is stdout.")
+    str | None, typer.Option("--json", writable=True, help="Write the summary as JSON to this file; '-' is stdout.")
 ]
 
 _RUN_COLUMNS = ("run", "status", "dataset", "method", "delta", "unit", "penalty", "groups", "notion", "clicks", "seed")
 _RESULT_COLUMNS = ("dcg", "violation_mean", "fair_share", "seconds")
+
+
+def keep_inputs(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which begins only where no output (a parameter with `writable=True`) is a file that it reads."""
+
+    @functools.wraps(command)
+    def wrapper(**values: Any) -> Any:
+        writes = output_parameters(command)
+        outputs = [values[name] for name in writes if values[name] not in (None, "-")]
+        check_outputs(outputs, [each for name, each in values.items() if isinstance(each, Path) and name not in writes])
+        return command(**values)
+
+    return wrapper
+
+
+def output_parameters(command: Callable[..., Any]) -> dict[str, ParameterInfo]:
+    """The parameters of a command that name files to write."""
+    hints = get_type_hints(command, include_extras=True)
+    declared = ((name, each) for name, hint in hints.items() for each in get_args(hint))
+    return {name: each for name, each in declared if isinstance(each, ParameterInfo) and each.writable}
 
 
 def emit_json(content: Any, target: str | None) -> None:

@@ -77,14 +77,19 @@ def parts_map(workers: int, scheduler: str | None) -> Iterator[tuple[Map, int]]:
         yield partial(map_with_progress, executor, bar), 2 * executor.workers if executor.workers > 1 else 1
 
 
-def refuse_workers(workers: int, scheduler: str | None, source: str) -> None:
-    """Only the parts of a folder can be shared out.
+def refuse_workers(workers: int, scheduler: str | None, source: str, *, policies: bool = False) -> None:
+    """Only the parts of a folder can be shared out, and not where `policies` of it are measured.
 
     Raises
     ------
     ConfigError
         When workers were asked for.
     """
+    if (workers != 1 or scheduler is not None) and policies:
+        raise ConfigError(
+            "--workers and --scheduler share out the parts of a folder; with --policies it is read in one piece: leave "
+            "them out."
+        )
     if workers != 1 or scheduler is not None:
         raise ConfigError(
             f"--workers and --scheduler share out the parts of a folder of Parquet files, which {source!r} is not; "

@@ -76,9 +76,7 @@ class ShownOptions:
         if source.file is None:
             raise ConfigError("--shown needs a log; name its file or folder.")
         if not source.file.exists():
-            raise ConfigError(
-                f"There is no log at {str(source.file)!r}; name a folder of Parquet parts, a Parquet or a CSV file."
-            )
+            raise ConfigError(f"There is no log at {str(source.file)!r}; name a file, or a folder of Parquet parts.")
         if source.file.is_dir() and not any(source.file.rglob("*.parquet")):
             raise ConfigError(
                 f"The folder {str(source.file)!r} has no Parquet part yet; a service that runs writes one every few "
@@ -96,8 +94,8 @@ class ShownOptions:
 
 
 _TAKEN = (
-    "query", "item", "group", "group_quantiles", "group_names", "leave_out_groups", "missing", "format", "delimiter",
-    "encoding", "header",
+    "query", "item", "group", "group_quantiles", "group_names", "leave_out_groups", "missing", "join_alike",
+    "format", "delimiter", "encoding", "decimal", "header", "sheet", "guess",
 )  # fmt: skip
 """Options about the data that a log has as well."""
 

@@ -3,15 +3,16 @@
 from spofr_core.data.clicks import IPS, LoggingRanker, fit_logging_ranker, simulate_clicks, with_ips_labels
 from spofr_core.data.csv_export import write_csv
 from spofr_core.data.dataset import RankingDataset
-from spofr_core.data.formats import FORMATS, Format, TextOptions, format_labels, usual_suffixes
+from spofr_core.data.formats import FORMATS, Format, TextOptions, format_labels
 from spofr_core.data.formats.source import Raw, as_utf8
 from spofr_core.data.formats.tables import ArrowTable, FrameTable, Table
 from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.groups.each_item import EACH_ITEM
+from spofr_core.data.groups.labels import NO_GROUP, UNKNOWN
 from spofr_core.data.ids import id_texts
 from spofr_core.data.limits import Limits
 from spofr_core.data.partition import Part, PartitionedFolder, partition_folder
-from spofr_core.data.reading.assemble import NothingLeft
+from spofr_core.data.reading.assemble import NegativeLabels, NothingLeft
 from spofr_core.data.reading.columns import check_mapped_twice
 from spofr_core.data.reading.preview import TablePreview, preview_table
 from spofr_core.data.reading.reader import read_dataset
@@ -28,14 +29,17 @@ __all__ = [
     "EACH_ITEM",
     "FORMATS",
     "IPS",
+    "NO_GROUP",
     "OPENING_SAMPLE",
     "SAMPLES",
+    "UNKNOWN",
     "ArrowTable",
     "Format",
     "FrameTable",
     "GroupSpec",
     "Limits",
     "LoggingRanker",
+    "NegativeLabels",
     "NothingLeft",
     "Part",
     "PartitionedFolder",
@@ -66,7 +70,6 @@ __all__ = [
     "sample_path",
     "share",
     "simulate_clicks",
-    "usual_suffixes",
     "with_ips_labels",
     "write_csv",
 ]

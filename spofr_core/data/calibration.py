@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from spofr_core.errors import DataError
 from spofr_core.registry import Registry
+from spofr_core.sizes import LARGEST, unit_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -22,8 +23,6 @@ _NEWTON_STEPS = 100
 _RIDGE = 1e-6
 _ORDER = 1e-6
 """How much of the score stays in an isotonic estimate, so that its steps do not make equals of unequals."""
-_SMALLEST, _LARGEST = 1e-300, 1e300
-"""What the largest score may be in size: beyond, a slope or the difference of two scores would overflow."""
 
 
 class Calibration(ABC):
@@ -152,9 +151,10 @@ class IsotonicCalibration(Calibration):
         """Expected relevance of items with these scores."""
         score = np.asarray(scores, dtype=np.float64)
         middle, width = float(self.knots.mean()), float(np.ptp(self.knots)) or 1.0
+        height = float(np.ptp(self.values)) or float(np.abs(self.values).max()) or 1.0
         with np.errstate(over="ignore"):  # the arc tangent of infinity is what is wanted
             ordered = np.arctan((score - middle) / width)
-        return np.interp(score, self.knots, self.values) + _ORDER * (float(np.ptp(self.values)) or 1.0) * ordered
+        return np.interp(score, self.knots, self.values) + _ORDER * height * ordered
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -219,6 +219,14 @@ def _checked(scores: npt.ArrayLike, relevance: npt.ArrayLike) -> tuple[FloatArra
         raise DataError("A calibration needs finite scores and labels from 0 up.")
     if not len(label):
         raise DataError("There is no item to calibrate by: give some with a score and a label.")
+    for what, values in (("score", score), ("label", label)):
+        largest = float(np.abs(values).max())
+        if largest != 0 and not 1 / LARGEST <= largest <= LARGEST:
+            raise DataError(
+                f"The largest {what} to calibrate by is {largest:.3g} in size, and must be 0 or lie from "
+                f"{1 / LARGEST:g} to {LARGEST:g}: multiply all {what}s by a constant, which changes no order.",
+                column="score" if what == "score" else "relevance",
+            )
     top = float(label.max())
     # the mean of equal labels may be rounded below them, and that of nearly equal ones up to the largest
     if label.min() == top or not 0 < label.mean() < top:
@@ -227,14 +235,7 @@ def _checked(scores: npt.ArrayLike, relevance: npt.ArrayLike) -> tuple[FloatArra
             f"None of the {len(label)} items is {kind}: there is nothing to calibrate by. Give items whose labels "
             "differ, or do without calibration."
         )
-    largest = float(np.abs(score).max())
-    if largest != 0 and not _SMALLEST <= largest <= _LARGEST:
-        raise DataError(
-            f"The largest score to calibrate by is {largest:.3g} in size, and must be 0 or lie from {_SMALLEST:g} to "
-            f"{_LARGEST:g}: multiply all scores by a constant, which changes no order.",
-            column="score",
-        )
-    unit = float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest else 1.0
+    unit = unit_of(score)
     return score / unit, label, top, unit  # in this unit squares of tiny and huge scores neither vanish nor overflow
 
 

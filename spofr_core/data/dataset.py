@@ -6,19 +6,20 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spofr_core.config import checked_seed
+from spofr_core.data.groups.labels import NO_GROUP, UNKNOWN, MissingLabels, codes_of_labels
 from spofr_core.data.ids import plain
 from spofr_core.data.query_attributes import as_attributes, as_times, at_queries, query_mask
-from spofr_core.data.rows import all_finite, rows_of
-from spofr_core.data.score_array import one_score_an_item
+from spofr_core.data.rows import Origin, all_finite, content_bytes, positions_of, read_only_view, rows_of
+from spofr_core.data.score_array import in_order_of, label_note, scores_of, shift_of_labels
 from spofr_core.data.shared_features import FeaturesField, SharedFeatures
 from spofr_core.errors import DataError
+from spofr_core.read_only import read_only
+from spofr_core.sizes import check_label_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
-_PER_ITEM = ("item_ids", "groups", "relevance", "score", "features", "clicks", "positions", "propensities")
+_CONTENT = ("item_ids", "groups", "relevance", "score", "features", "clicks", "positions", "propensities")
+_PER_ITEM = (*_CONTENT, "rows")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,11 +49,12 @@ class RankingDataset:
     item_ids : array of shape (N,)
         Ids as given.
     groups : array of shape (N,)
-        Code of each item's group: an index into `group_names`.
+        Code of each item's group: an index into `group_names`, or `UNKNOWN` or `NO_GROUP`. Items of the latter two
+        keep their places and have no bound.
     group_names : tuple of str
         Names of the groups. A name may have no item here (in a slice, for example).
     relevance : array of shape (N,), optional
-        Non-negative labels. In a click dataset: the inverse-propensity labels.
+        Labels: any finite numbers. In a click dataset: the inverse-propensity labels.
     score : array of shape (N,), optional
         What the items are ranked by, higher is better. Ranks are kept here with their sign changed; `ranks` says so.
     features : array of shape (N, F), optional
@@ -73,6 +76,13 @@ class RankingDataset:
         When each query was asked, in UTC; NaT where unknown.
     ranks : bool
         Whether `score` is made of ranks, and so says an order and no distances.
+    label_shift : float
+        What `gains` adds to every label: at least so much that none is below 0. A slice keeps it.
+    rows : array of shape (N,), optional
+        Row of the file or frame that each item was read from, counted from 0; None where nothing was read. With it,
+        ``frame.iloc[data.rows]`` and ``array_of_all_rows[data.rows]`` have the order of the dataset.
+    origin : Origin, optional
+        Where these rows were read: the columns of the ids, and the index of the frame.
     """
 
     query_ids: npt.NDArray[Any]
@@ -93,22 +103,26 @@ class RankingDataset:
     attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     times: npt.NDArray[np.datetime64] | None = None
     ranks: bool = False
+    label_shift: float = 0.0
+    rows: npt.NDArray[np.int64] | None = None
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "query_ids", _read_only(self.query_ids, None))
-        put(self, "offsets", _read_only(self.offsets, np.int64))
-        put(self, "item_ids", _read_only(self.item_ids, None))
-        put(self, "groups", _read_only(self.groups, np.int32))
-        put(self, "positions", _read_only(self.positions, np.int64))
+        put(self, "query_ids", read_only_view(self.query_ids, None))
+        put(self, "offsets", read_only_view(self.offsets, np.int64))
+        put(self, "item_ids", read_only_view(self.item_ids, None))
+        put(self, "groups", read_only_view(self.groups, np.int32))
+        put(self, "positions", read_only_view(self.positions, np.int64))
+        put(self, "rows", read_only_view(self.rows, np.int64))
         for name in ("relevance", "score", "clicks", "propensities"):
-            put(self, name, _read_only(getattr(self, name), np.float64))
+            put(self, name, read_only_view(getattr(self, name), np.float64))
         if self.shared_features is None:
-            put(self, "features", _read_only(self.features, np.float64))
+            put(self, "features", read_only_view(self.features, np.float64))
         put(self, "group_names", tuple(str(name) for name in self.group_names))
         put(self, "feature_names", self._checked_feature_names())
         put(self, "notes", tuple(self.notes))
-        put(self, "excluded", MappingProxyType(dict(self.excluded)))
+        put(self, "excluded", read_only(self.excluded))
         put(self, "attributes", as_attributes(self.attributes, len(self.query_ids)))
         put(self, "times", as_times(self.times, len(self.query_ids)))
         self._check()
@@ -136,16 +150,20 @@ class RankingDataset:
                 raise DataError(f"{name!r} has shape {array.shape}, but 'offsets' ends at {rows} rows.", column=name)
         if len(set(self.group_names)) != len(self.group_names):
             raise DataError(f"Group names must differ from each other, got {list(self.group_names)}.")
-        if rows and (self.groups.min() < 0 or self.groups.max() >= len(self.group_names)):
+        if rows and (self.groups.min() < NO_GROUP or self.groups.max() >= len(self.group_names)):
             raise DataError(
                 f"Group codes run from {self.groups.min()} to {self.groups.max()}, "
-                f"but there are {len(self.group_names)} group names.",
+                f"but there are {len(self.group_names)} group names; {UNKNOWN} is an item whose group is unknown, "
+                f"{NO_GROUP} one of no group.",
                 column="groups",
             )
         for name in ("relevance", "score", "features", "clicks", "propensities"):
             if not isinstance(self._stored(name), SharedFeatures):
                 self._check_finite(name)
-        self._check_sign("relevance", minimum=0.0, allowed="zero or more")
+        check_label_sizes(self.relevance, self.offsets, lambda query: plain(self.query_ids[query]))
+        object.__setattr__(self, "label_shift", shift_of_labels(self.relevance, self.label_shift))
+        if self.label_shift and label_note(self.label_shift) not in self.notes:
+            object.__setattr__(self, "notes", (*self.notes, label_note(self.label_shift)))
         self._check_sign("positions", minimum=1, allowed="1 (the top) or more")
         if self.propensities is not None and rows:
             self._check_sign("propensities", minimum=np.finfo(float).tiny, allowed="above 0")
@@ -206,6 +224,21 @@ class RankingDataset:
         """A field as it is kept: shared features are not copied."""
         return self.__dict__["_features"] if name == "features" else getattr(self, name)
 
+    @cached_property
+    def gains(self) -> FloatArray | None:
+        """(N,): labels of 0 or more, for nDCG, merits and whatever else needs them: `relevance` plus `label_shift`."""
+        return self.relevance if self.relevance is None or not self.label_shift else self.relevance + self.label_shift
+
+    @cached_property
+    def grouped(self) -> npt.NDArray[np.bool_]:
+        """(N,): items of a named group."""
+        return np.asarray(self.groups >= 0)
+
+    @cached_property
+    def unknown(self) -> npt.NDArray[np.bool_]:
+        """(N,): items whose group is not known."""
+        return np.asarray(self.groups == UNKNOWN)
+
     @property
     def list_lengths(self) -> npt.NDArray[np.int64]:
         """Items of each query, shape (Q,)."""
@@ -213,8 +246,8 @@ class RankingDataset:
 
     @property
     def group_sizes(self) -> dict[str, int]:
-        """Rows of each group, by name."""
-        counts = np.bincount(self.groups, minlength=self.n_groups)
+        """Rows of each group, by name; items without a group are in none."""
+        counts = np.bincount(self.groups[self.grouped], minlength=self.n_groups)
         return {name: int(count) for name, count in zip(self.group_names, counts, strict=True)}
 
     @property
@@ -243,9 +276,9 @@ class RankingDataset:
                 return self._rows_between(start, max(start, stop))
             return self._take(np.arange(start, stop, step, dtype=np.int64))
         if isinstance(key, (int, np.integer)):
-            position = self._position(int(key))
+            position = int(positions_of([int(key)], len(self))[0])
             return self._rows_between(position, position + 1)
-        return self._take(self._positions(key))
+        return self._take(positions_of(key, len(self)))
 
     def __iter__(self) -> Iterator[RankingDataset]:
         """One dataset per query."""
@@ -262,25 +295,6 @@ class RankingDataset:
     @cached_property
     def _position_by_id(self) -> dict[object, int]:
         return {name: position for position, name in enumerate(self.query_ids.tolist())}
-
-    def _position(self, key: int) -> int:
-        if not -len(self) <= key < len(self):
-            raise IndexError(f"query {key} of {len(self)}")
-        return key % len(self)
-
-    def _positions(self, key: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        wanted = np.asarray(key)
-        if wanted.dtype == bool:
-            if wanted.shape != (len(self),):
-                raise IndexError(f"a mask of shape {wanted.shape} for {len(self)} queries")
-            return np.flatnonzero(wanted).astype(np.int64)
-        if wanted.size == 0:
-            return np.zeros(0, dtype=np.int64)
-        if wanted.ndim != 1 or not np.issubdtype(wanted.dtype, np.integer):
-            raise TypeError("queries are chosen by an int, a slice, a mask or a list of positions")
-        if wanted.min() < -len(self) or wanted.max() >= len(self):
-            raise IndexError(f"positions {wanted.min()}..{wanted.max()} of {len(self)} queries")
-        return np.where(wanted < 0, wanted + len(self), wanted).astype(np.int64)
 
     def _rows_between(self, first: int, last: int) -> RankingDataset:
         rows = slice(int(self.offsets[first]), int(self.offsets[last]))
@@ -300,6 +314,7 @@ class RankingDataset:
         """These rows alone, which belong to the queries at these positions in turn."""
         arrays = {name: self._stored(name) for name in _PER_ITEM}
         part: dict[str, Any] = {name: None if a is None else a[rows] for name, a in arrays.items()}
+        part |= {"label_shift": self.label_shift, "notes": self.notes}
         part |= at_queries(self.attributes, self.times, queries)
         return self.replace(query_ids=self.query_ids[queries], offsets=offsets, **part)
 
@@ -327,25 +342,9 @@ class RankingDataset:
         seed : int
             Seed of the shuffle. Within a part the queries keep their order.
         """
-        if train <= 0 or validation < 0 or train + validation > 1 + 1e-12:
-            raise DataError(
-                f"Shares train={train} and validation={validation} cannot be: train must be above 0, "
-                "validation 0 or more, and their sum at most 1."
-            )
-        order = np.random.default_rng(checked_seed(seed)).permutation(len(self))
-        first = round(train * len(self))
-        second = round((train + validation) * len(self))
-        wanted = (True, validation > 0, train + validation < 1 - 1e-12)
-        parts = [np.sort(order[a:b]) for a, b in ((0, first), (first, second), (second, len(self)))]
-        if any(need and not len(part) for need, part in zip(wanted, parts, strict=True)):
-            raise DataError(
-                f"{len(self)} {'query is' if len(self) == 1 else 'queries are'} too few for shares train={train}, "
-                f"validation={validation}: "
-                "a part would be empty. Give more queries, or, in Python, other shares."
-            )
-        from spofr_core.data.splits import Splits
+        from spofr_core.data.splits import split
 
-        return Splits(train=self[parts[0]], validation=self[parts[1]], test=self[parts[2]])
+        return split(self, train=train, validation=validation, seed=seed)
 
     # -- changes -------------------------------------------------------------------------------------
 
@@ -359,18 +358,29 @@ class RankingDataset:
             )
 
     def replace(self, **changes: Any) -> RankingDataset:
-        """The same data with other values of some fields."""
+        """The same data with other values of some fields; other labels get a shift of their own."""
+        if "relevance" in changes:
+            kept = [note for note in self.notes if note != label_note(self.label_shift)]
+            changes = {"label_shift": 0.0, "notes": kept} | changes
         return RankingDataset(**({f.name: self._stored(f.name) for f in fields(self)} | changes))
 
-    def with_scores(self, scores: npt.ArrayLike) -> RankingDataset:
-        """The same data, ranked by these scores: shape (N,), higher is better.
+    def with_scores(self, scores: npt.ArrayLike | pd.Series | pd.DataFrame) -> RankingDataset:
+        """The same data, ranked by these scores, higher is better.
+
+        Parameters
+        ----------
+        scores : Series, DataFrame or array
+            A pandas Series goes to the items by its index: that of the frame that was read, or the rows of the file
+            counted from 0. A DataFrame goes by the ids: its columns are those of query and item, named as they were
+            read or "query_id" and "item_id", and one of scores. Anything else is of shape (N,), in the order of the
+            dataset; a note says so where reading moved rows, and ``scores[data.rows]`` brings them into that order.
 
         Raises
         ------
         DataError
-            When they are no numbers, not one an item, or not finite.
+            When they are no numbers, not finite, or not one an item, or a label or id is missing or occurs twice.
         """
-        return self.replace(score=one_score_an_item(scores, self.n_items), ranks=False)
+        return self.replace(**scores_of(self, scores))
 
     def with_groups(
         self,
@@ -378,22 +388,24 @@ class RankingDataset:
         group_names: Sequence[str] | None = None,
         *,
         group_spec: GroupSpec | None = None,
+        missing: MissingLabels = "error",
     ) -> RankingDataset:
         """The same data with other groups.
 
         Parameters
         ----------
         groups : array of shape (N,)
-            Codes into `group_names`; without `group_names` the labels themselves.
+            Codes into `group_names`; without `group_names` the labels themselves. A Series goes by its index.
         group_names : sequence of str, optional
             Names of the codes. Without it they are the sorted distinct labels.
         group_spec : GroupSpec, optional
             How these groups were made.
+        missing : {"error", "keep"}
+            Refuse labels of None, NaN or NA, or keep those items in their places with an unknown group.
         """
-        given = np.asarray(groups)
+        given: npt.NDArray[Any] = np.asarray(in_order_of(self, groups, "groups"))
         if group_names is None:
-            labels, given = np.unique(given, return_inverse=True)
-            group_names = [str(label) for label in labels.tolist()]
+            given, group_names = codes_of_labels(given, missing)
         return self.replace(groups=given, group_names=tuple(group_names), group_spec=group_spec)
 
     def with_each_item(self) -> RankingDataset:
@@ -411,12 +423,14 @@ class RankingDataset:
     def regrouped(self, names: Mapping[str, str] | None = None, *, leave_out: Sequence[str] = ()) -> RankingDataset:
         """The same data with groups renamed, merged or left out; `excluded` counts what is left out.
 
+        Items of a group that is left out keep their places and belong to no group.
+
         Parameters
         ----------
         names : mapping of str to str, optional
             New name by present name; two groups of one new name become one group.
         leave_out : sequence of str
-            Groups, by their present names, whose items are left out, and with them lists of nothing else.
+            Groups, by their present names, whose items belong to no group any more.
 
         Raises
         ------
@@ -436,6 +450,7 @@ class RankingDataset:
     def to_frame(self) -> pd.DataFrame:
         """A row per item: query_id, item_id, group, then what is known, then "slice:..." and query_time, then features.
 
+        An item whose group is unknown has no group there; where some belong to no group, a column no_group says which.
         `from_frame` reads it back. A feature whose name is one of the fixed ones is prefixed "feature:".
         """
         from spofr_core.data.frames import to_frame
@@ -454,47 +469,28 @@ class RankingDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over the content (not over notes, exclusions or the way the groups were made)."""
+        """SHA-256 over the content (not over notes, exclusions, rows or the way the groups were made)."""
         digest = hashlib.sha256()
-        for name in ("query_ids", "offsets", *_PER_ITEM):
+        for name in ("query_ids", "offsets", *_CONTENT):
             array = self._stored(name)
             digest.update(f"{name}:{'absent' if array is None else array.shape};".encode())
             for block in array.blocks() if isinstance(array, SharedFeatures) else [array]:
-                digest.update(b"" if block is None else _content(block))
+                digest.update(b"" if block is None else content_bytes(block))
         for names in (self.group_names, self.feature_names):
             digest.update(repr(names).encode())
+        if self.label_shift:
+            digest.update(f"label shift {self.label_shift!r}".encode())
         if self.each_item:  # codes that mean something else than those of groups with the same names
             digest.update(b"each item")
         known = self.attributes if self.times is None else {**self.attributes, "\x00": self.times}
         for name, values in known.items():  # nothing at all where nothing is known: stored data keeps its name
-            digest.update(f"attribute {name}:".encode("utf-8", "surrogatepass") + _content(values))
+            digest.update(f"attribute {name}:".encode("utf-8", "surrogatepass") + content_bytes(values))
         return digest.hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that the arrays are read-only on the other side too.
-        state = {f.name: self._stored(f.name) for f in fields(self)} | {"excluded": dict(self.excluded)}
-        state["attributes"] = dict(self.attributes)
-        return _rebuild, (state,)
+        return _rebuild, ({f.name: self._stored(f.name) for f in fields(self)},)
 
 
 def _rebuild(state: dict[str, Any]) -> RankingDataset:
     return RankingDataset(**state)
-
-
-def _read_only(array: Any, dtype: Any) -> Any:
-    """The array as a read-only view: whoever gave it can still write to their own."""
-    if array is None:
-        return None
-    view = np.asarray(array, dtype=dtype).view()
-    view.flags.writeable = False
-    return view
-
-
-def _content(array: npt.NDArray[Any]) -> bytes:
-    """Bytes that depend on the values, not on how wide a string array happens to be."""
-    if array.dtype.kind in "biufM":
-        return np.ascontiguousarray(array).tobytes()
-    values = array.tolist()
-    if all(isinstance(value, str) for value in values):
-        return "\x00".join(values).encode("utf-8", "surrogatepass")
-    return "\x00".join(map(repr, values)).encode("utf-8", "surrogatepass")

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.data.dataset import RankingDataset
+from spofr_core.data.groups.labels import NO_GROUP, UNKNOWN
 from spofr_core.data.ids import string_array
-from spofr_core.data.rows import offsets_of
+from spofr_core.data.rows import Origin, offsets_of, own_index, row_labels
 from spofr_core.errors import DataError
 
 _KNOWN = {
@@ -21,7 +22,9 @@ _KNOWN = {
     "propensity": "propensities",
 }
 TIME = "query_time"
-_FIXED = ("query_id", "item_id", "group", TIME, *_KNOWN)
+NONE = "no_group"
+"""Items that belong to no group; an item without a group that it does not name has an unknown one."""
+_FIXED = ("query_id", "item_id", "group", NONE, TIME, *_KNOWN)
 _PREFIX = "feature:"
 ATTRIBUTE = "slice:"
 """Before the name of an attribute of the query, so that it is told from a feature."""
@@ -31,7 +34,10 @@ def to_frame(data: RankingDataset) -> pd.DataFrame:
     """See `RankingDataset.to_frame`."""
     columns: dict[str, Any] = {"query_id": np.repeat(data.query_ids, data.list_lengths), "item_id": data.item_ids}
     if not data.each_item:
-        columns["group"] = pd.Categorical.from_codes(data.groups, categories=pd.Index(data.group_names))
+        codes = np.maximum(data.groups, UNKNOWN)
+        columns["group"] = pd.Categorical.from_codes(codes, categories=pd.Index(data.group_names))
+        if (data.groups == NO_GROUP).any():
+            columns[NONE] = data.groups == NO_GROUP
     for column, name in _KNOWN.items():
         array = getattr(data, name)
         if array is not None:
@@ -44,7 +50,7 @@ def to_frame(data: RankingDataset) -> pd.DataFrame:
         for k, name in enumerate(data.feature_names):
             taken = name in _FIXED or name.startswith(ATTRIBUTE)
             columns[_PREFIX + name if taken else name] = data.features[:, k]
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns, index=row_labels(data))
 
 
 def from_frame(frame: pd.DataFrame) -> RankingDataset:
@@ -58,9 +64,14 @@ def from_frame(frame: pd.DataFrame) -> RankingDataset:
             )
     codes, query_ids = pd.factorize(frame["query_id"])
     offsets, order = offsets_of(codes, len(query_ids))
+    origin, rows = Origin("query_id", "item_id", own_index(frame)), np.arange(len(frame))
     if order is not None:
+        rows = order
         frame = frame.iloc[order]
     groups = frame["group"].astype("category")
+    group_codes = np.array(groups.cat.codes, dtype=np.int32)
+    if NONE in frame.columns:
+        group_codes[(group_codes == UNKNOWN) & frame[NONE].to_numpy(dtype=np.bool_)] = NO_GROUP
     known: dict[str, Any] = {
         name: frame[column].to_numpy() for column, name in _KNOWN.items() if column in frame.columns
     }
@@ -71,12 +82,14 @@ def from_frame(frame: pd.DataFrame) -> RankingDataset:
         query_ids=_ids(query_ids),
         offsets=offsets,
         item_ids=_ids(frame["item_id"]),
-        groups=np.asarray(groups.cat.codes, dtype=np.int32),
+        groups=group_codes,
         group_names=tuple(groups.cat.categories),
         features=frame[feature_columns].to_numpy(dtype=np.float64) if feature_columns else None,
         feature_names=tuple(str(name).removeprefix(_PREFIX) for name in feature_columns),
         times=of_query.pop(TIME, None),
         attributes={name.removeprefix(ATTRIBUTE): values for name, values in of_query.items()},
+        rows=rows,
+        origin=origin,
         **known,
     )
 

@@ -9,18 +9,35 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from spofr_core.config import StrictModel
+from spofr_core.data.ids import bare
 from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError
 
-Missing = Literal["error", "own_group", "exclude"]
+Missing = Literal["error", "keep", "exclude", "own_group"]
 MISSING_NAME = "(missing)"
+MISSING_MEND = (
+    "Choose what becomes of them: missing='keep' keeps them in their places with an unknown group, missing='exclude' "
+    "in their places without a group, missing='own_group' makes them a group."
+)
+MISSING_ON_PAGE = (
+    "Choose what becomes of them: they keep their places with an unknown group, or without one, or make up a group."
+)
 
 
 def _one_or_many(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
+
+
+def _bare(value: Any) -> Any:
+    """Names as the data has them: without blanks around."""
+    if isinstance(value, str):
+        return bare(value)
+    if isinstance(value, dict):
+        return {bare(name): new for name, new in value.items()}
+    return tuple(map(bare, value)) if isinstance(value, tuple) else value
 
 
 class GroupSpec(StrictModel):
@@ -41,33 +58,43 @@ class GroupSpec(StrictModel):
         the group above it.
     against_rest : str, optional
         Two groups only: this value of the column, and everything else.
-    missing : {"error", "own_group", "exclude"}
-        What to do with an item whose group is missing: refuse the data, make "(missing)" a group of its
-        own, or leave the item out (counted in `RankingDataset.excluded`).
+    missing : {"error", "keep", "exclude", "own_group"}
+        What to do with an item whose group is missing: refuse the data; keep it in its place with an unknown group,
+        so that what depends on it is told; keep it in its place as an item of no group (counted in
+        `RankingDataset.excluded`); or make "(missing)" a group of its own. Neither of those kept in place has a bound.
     names : tuple of str
         Group names in the order of their codes, before renaming; values not named here are added behind them.
     renamed : mapping of str to str
         What groups are called instead; two groups of one new name become one.
     left_out : tuple of str
-        Groups, by their names before renaming, whose items are left out (counted in `RankingDataset.excluded`).
+        Groups, by their names before renaming, whose items keep their places and belong to no group (counted in
+        `RankingDataset.excluded`).
+    drop_rows : bool
+        Remove the rows of items that belong to no group, so that those below them move up.
     each_item : bool
         Each item is on its own: a group of one, compared within its list, without a name. Nothing else goes with it.
     """
 
     columns: Annotated[tuple[str, ...], BeforeValidator(_one_or_many)] = ()
-    quantiles: Annotated[int | None, Field(ge=2)] = None
+    quantiles: Annotated[int | None, Field(ge=2, le=10_000)] = None
     thresholds: tuple[float, ...] | None = None
-    against_rest: str | None = None
+    against_rest: Annotated[str | None, AfterValidator(_bare)] = None
     missing: Missing = "error"
     names: tuple[str, ...] = ()
-    renamed: dict[str, str] = Field(default_factory=dict)
-    left_out: Annotated[tuple[str, ...], BeforeValidator(_one_or_many)] = ()
+    renamed: Annotated[dict[str, str], AfterValidator(_bare)] = Field(default_factory=dict)
+    left_out: Annotated[tuple[str, ...], BeforeValidator(_one_or_many), AfterValidator(_bare)] = ()
+    drop_rows: bool = False
     each_item: bool = False
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.each_item:
             return self._alone()
+        if self.drop_rows and self.missing == "keep":
+            raise ValueError(
+                "missing='keep' keeps items without a group in their places, and drop_rows=True removes their rows: "
+                "leave one of them out."
+            )
         if not self.columns:
             raise ValueError("name a column in 'columns', or set each_item=True: each item on its own.")
         numeric = self.quantiles is not None or self.thresholds is not None
@@ -84,7 +111,7 @@ class GroupSpec(StrictModel):
 
     def _alone(self) -> Self:
         beside = sorted(self.model_fields_set - {"each_item", "missing"})
-        beside = [name for name in beside if getattr(self, name) not in (None, (), {})]
+        beside = [name for name in beside if getattr(self, name) not in (None, (), {}, False)]
         if beside:
             raise ValueError(f"with each_item every item is a group of its own: leave out '{beside[0]}'.")
         return self
@@ -97,7 +124,7 @@ class GroupSpec(StrictModel):
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Groups of rows: codes (-1 where the group is missing), names, and the completed spec."""
+    """Groups of rows: codes (`UNKNOWN` where the group is missing), names, and the completed spec."""
 
     codes: npt.NDArray[np.int32]
     names: tuple[str, ...]
@@ -116,8 +143,7 @@ class Labels:
 def group_by_labels(columns: Sequence[Labels], spec: GroupSpec, limits: Limits) -> Grouping:
     """Groups from one column of labels, from several crossed, or from one value against the rest."""
     notes: list[str] = []
-    stripped = [_strip(column, name, notes) for column, name in zip(columns, spec.columns, strict=True)]
-    labels = stripped[0] if len(stripped) == 1 else _cross(stripped, limits, spec)
+    labels = columns[0] if len(columns) == 1 else _cross(columns, limits, spec)
     if spec.against_rest is not None:
         labels = _against_rest(labels, spec)
     present = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.values)) > 0
@@ -201,18 +227,6 @@ def too_many_groups(spec: GroupSpec, count: int, examples: Sequence[str], limits
         "an id, choose another column; if it is right, raise the limit: limits=Limits(groups=...).",
         on_page="If it is a number, cut it into equal parts; if it is an id, choose another column.",
     )
-
-
-def _strip(labels: Labels, column: str, notes: list[str]) -> Labels:
-    """Blanks around a label are never meant: " female" is "female"."""
-    values = [value.strip() for value in labels.values]
-    if values == list(labels.values):
-        return labels
-    distinct = tuple(dict.fromkeys(values))
-    place = {value: code for code, value in enumerate(distinct)}
-    recode = np.array([place[value] for value in values] + [-1], dtype=np.int32)
-    notes.append(f"Blanks around the values of column {column!r} were ignored.")
-    return Labels(recode[labels.codes], distinct)
 
 
 def _cross(columns: Sequence[Labels], limits: Limits, spec: GroupSpec) -> Labels:

@@ -16,6 +16,17 @@ from spofr_core.splitmix import GOLDEN, splitmix64_in_place
 IdArray = npt.NDArray[Any]
 _Ints = npt.NDArray[np.integer[Any]]
 
+BLANKS = "".join(
+    chr(code)
+    for code in (
+        0x00, *range(0x09, 0x0E), *range(0x1C, 0x21), 0x85, 0xA0, 0xAD, 0x061C, 0x1680, 0x180E, *range(0x2000, 0x2010),
+        *range(0x2028, 0x2030), *range(0x205F, 0x2070), 0x3000, 0xFEFF,
+    )
+)  # fmt: skip
+"""White space and what has no width (byte order marks, marks of direction): around an id or a name it means nothing.
+
+NUL is one of them: arrays of numpy forget it at the end of a text.
+"""
 _BLOCK = 1 << 14
 _WIDE = 64  # characters: what a Python object costs beside its text
 
@@ -25,6 +36,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+
+
+def bare(text: str) -> str:
+    """An id or a name without the blanks around it."""
+    return text.strip(BLANKS)
 
 
 def label_text(value: object) -> str | None:
@@ -51,7 +67,8 @@ def id_texts(ids: IdArray) -> IdArray:
     """Ids as text, to look them up or to show them."""
     if ids.dtype.kind == "U":
         return ids
-    return ids.astype(np.str_) if ids.dtype.kind != "O" else string_array([str(value) for value in ids.tolist()])
+    texts = [label_text(value) or "" for value in ids.tolist()] if ids.dtype.kind in "fO" else []
+    return string_array(texts) if texts else ids.astype(np.str_)
 
 
 def string_array(texts: Sequence[str]) -> IdArray:
@@ -71,7 +88,11 @@ def first_odd_one(ids: IdArray) -> str | None:
 
 
 def factorize(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]:
-    """Codes in order of first appearance, and the distinct values. Missing values get the code -1."""
+    """Codes in order of first appearance, and the distinct values. Missing values get the code -1.
+
+    So it is for a column that is a dictionary already, whatever its order and with values that no row has.
+    """
+    known_before = pa.types.is_dictionary(column.type)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     if column.num_chunks == 0:
@@ -86,7 +107,14 @@ def factorize(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]
         indices = chunk.indices.fill_null(missing) if chunk.indices.null_count else chunk.indices
         codes[first : first + len(chunk)] = code_of[known:][np.asarray(indices)]
         first, known = first + len(chunk), known + len(chunk.dictionary)
-    return codes, merged.dictionary
+    if not known_before:
+        return codes, merged.dictionary
+    place = np.full(len(merged.dictionary) + 1, len(codes))
+    place[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the first row is written last
+    order = np.argsort(place[:-1])[: np.count_nonzero(place[:-1] < len(codes))]
+    again = np.full(len(place), -1, dtype=np.int32)
+    again[order] = np.arange(len(order), dtype=np.int32)
+    return again[codes], merged.dictionary.take(pa.array(order))
 
 
 def has_duplicates(ids: IdArray, query_codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_] | None:

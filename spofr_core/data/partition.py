@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,23 +13,28 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-import pyarrow.dataset as pads
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from spofr_core.data.dataset import RankingDataset
-from spofr_core.data.formats.tables import FrameTable, Table
+from spofr_core.data.formats.decimal_signs import plain_number
+from spofr_core.data.formats.parquet_folder import ParquetFolder
+from spofr_core.data.formats.tables import MISSING_TEXT, MISSING_VALUES, FrameTable, Table, agreed_sign, is_text
 from spofr_core.data.group_spec import GroupSpec
-from spofr_core.data.ids import to_ids
+from spofr_core.data.ids import factorize, to_ids
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.assemble import NO_ITEM_COLUMN
 from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column, unknown_roles
+from spofr_core.data.reading.grouping import SaidNames, names_in_spec
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
 from spofr_core.data.reading.query_columns import QueryColumns
 from spofr_core.data.reading.reader import read_dataset
+from spofr_core.data.reading.spelling import Spelling, alike_keys
 from spofr_core.data.reading.time_column import time_notes
-from spofr_core.errors import DataError, first_line
+from spofr_core.data.score_array import clip_note, label_note
+from spofr_core.errors import DataError
 
-_OF_GROUPS = ("missing", "leave_out_groups")
+_OF_GROUPS = ("missing", "leave_out_groups", "drop_rows")
 """Arguments about the groups besides those that begin with "group": the spec of the whole folder says them."""
 ROW = "row of the folder"
 ROWS_PER_PART = 1_000_000
@@ -51,12 +57,15 @@ class Part:
         Arguments of `read_dataset`.
     text_ids : tuple of str
         Of "query" and "item", those whose ids are text in the folder, though this part may hold whole numbers only.
+    label_shift : float
+        What the lowest label of the folder asks for, as in `RankingDataset`.
     """
 
     name: str
     content: bytes
     mapping: Mapping[str, Any]
     text_ids: tuple[str, ...] = ()
+    label_shift: float = 0.0
 
     def read(self) -> RankingDataset:
         """The lists of this part.
@@ -71,7 +80,8 @@ class Part:
         data = read_dataset(file, **self.mapping)
         ids = {f"{role}_ids": getattr(data, f"{role}_ids") for role in self.text_ids}
         as_text = {name: values.astype(np.str_) for name, values in ids.items() if values.dtype.kind == "i"}
-        return replace(data, **as_text) if as_text else data
+        rows = pq.read_table(io.BytesIO(self.content), columns=[ROW])[ROW].to_numpy()[data.rows] - 1
+        return replace(data, **as_text, label_shift=max(self.label_shift, data.label_shift), rows=rows)
 
     def time_notes(self, data: RankingDataset) -> tuple[str, ...]:
         """Of the notes of `data`, which `read` returned, those about the time column."""
@@ -105,13 +115,16 @@ class PartitionedFolder:
     text_ids : tuple of str
         As in `Part`.
     notes : tuple of str
-        What was guessed about the columns.
+        What was guessed about the columns, and becomes of labels below 0.
+    label_shift : float
+        As in `Part`.
     """
 
     files: tuple[Path, ...]
     mapping: Mapping[str, Any]
     text_ids: tuple[str, ...]
     notes: tuple[str, ...]
+    label_shift: float = 0.0
 
     def __len__(self) -> int:
         """Number of parts."""
@@ -119,7 +132,7 @@ class PartitionedFolder:
 
     def __iter__(self) -> Iterator[Part]:
         for number, file in enumerate(self.files, start=1):
-            yield Part(f"part {number} of the folder", file.read_bytes(), self.mapping, self.text_ids)
+            yield Part(f"part {number} of the folder", file.read_bytes(), self.mapping, self.text_ids, self.label_shift)
 
 
 def partition_folder(
@@ -153,7 +166,7 @@ def partition_folder(
     DataError
         When the folder has no rows, or a column is missing.
     """
-    source = _open(folder)
+    source = ParquetFolder(folder)
     n_rows = source.count_rows()
     if not n_rows:
         raise DataError(f"The Parquet files in {str(folder)!r} have no rows. Check that the export finished.")
@@ -161,42 +174,31 @@ def partition_folder(
     about = QueryColumns.named(mapping.get("slices") or (), mapping.get("time"))
     about.check(source.schema.names, "The folder")
     roles, notes = _roles(first, mapping, about)
-    groups = _groups(source, mapping, roles)
+    spelling = Spelling("The folder", mapping.get("join_alike"))
+    texts = _texts(source, mapping, roles, about, spelling)
+    groups = _groups(source, mapping, roles, texts)
     wanted = {*roles.values(), *groups.columns, *(mapping.get("features") or ()), *about.names}
     columns = sorted(wanted & {*source.schema.names})
+    notes += source.notes(columns)
     n_parts = min(MAX_PARTS, max(min_parts, -(-n_rows // rows_per_part)))
-    files, text_columns = _distribute(source, columns, roles, scratch, n_parts)
+    sign = mapping.get("decimal") or _decimal(source, roles, first)
+    files, text_columns = _distribute(source, columns, roles, scratch, n_parts, texts, spelling)
+    notes += spelling.notes()
     settings = {role: column for role, column in roles.items() if role != "group"}
     if "item" not in settings:
         settings["item"] = ROW
         notes.append(NO_ITEM_COLUMN)
+    shift, told = _label_shift(source, roles.get("relevance"), mapping, sign)
     others = {
         k: v for k, v in mapping.items() if k not in settings and not k.startswith("group") and k not in _OF_GROUPS
     }
     return PartitionedFolder(
         files=tuple(files),
-        mapping={**others, **settings, "group": groups, "guess": False},
+        mapping={**others, **settings, "group": groups, "guess": False, **({"decimal": sign} if sign else {})},
         text_ids=tuple(role for role in ("query", "item") if settings[role] in text_columns),
-        notes=tuple(notes),
+        notes=(*notes, *told),
+        label_shift=shift,
     )
-
-
-def _open(folder: Path) -> pads.Dataset:
-    files = sorted(str(path) for path in folder.rglob("*.parquet"))
-    if not files:
-        raise DataError(
-            f"The folder {str(folder)!r} has no .parquet file; name a folder of Parquet files, or one file."
-        )
-    try:
-        source = pads.dataset(files, format="parquet")
-        for piece in source.get_fragments():
-            piece.ensure_complete_metadata()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
-        raise DataError(
-            f"A file in the folder {str(folder)!r} cannot be read as Parquet ({first_line(error)}). "
-            "Write it again, or move it away."
-        ) from error
-    return source
 
 
 def _roles(first: Table, mapping: Mapping[str, Any], about: QueryColumns) -> tuple[dict[str, str], list[str]]:
@@ -208,16 +210,97 @@ def _roles(first: Table, mapping: Mapping[str, Any], about: QueryColumns) -> tup
     told = mapping.get("group") is not None or mapping.get("each_item")
     guessed = {"group": ""} if told and "group" not in given else {}
     guessable = [name for name in first.names if name not in about.no_roles]
-    roles, notes = guess_columns(guessable, given | guessed)
+    guess = mapping.get("guess", True)
+    roles, notes = guess_columns(guessable, given | guessed) if guess else (given | guessed, [])
     unknown = [role for role in ("query", "group") if role not in roles]
     if unknown:
         raise unknown_roles(unknown, first)
     roles = {role: column for role, column in roles.items() if column}
-    notes += propose_rank(roles, ranking_looks(first, roles))
+    notes += propose_rank(roles, ranking_looks(first, roles)) if guess else []
     return roles, notes
 
 
-def _groups(source: pads.Dataset, mapping: Mapping[str, Any], roles: Mapping[str, str]) -> GroupSpec:
+def _decimal(source: ParquetFolder, roles: Mapping[str, str], first: Table) -> str | None:
+    """The decimal sign of numbers that are text, since one part may not tell."""
+    signs: dict[str, str] = {}
+    for role, name in roles.items():
+        if role in ("query", "item", "group") or not _is_text(source.schema.field(name).type):
+            continue
+        batches = (batch.column(0).cast(pa.large_string()) for batch in source.batches([name], ROWS_PER_BATCH))
+        texts = (pc.unique(pc.utf8_trim_whitespace(batch)).drop_null().to_pylist() for batch in batches)
+        sign = agreed_sign(
+            ([text for text in piece if text.lower() not in MISSING_TEXT] for piece in texts), name, first
+        )
+        if sign is not None:
+            signs[name] = sign
+    if len({*signs.values()}) > 1:
+        (one, other) = (next(name for name, sign in signs.items() if sign == each) for each in ".,")
+        raise DataError(
+            f"Column {one!r} of the folder has decimal points and column {other!r} decimal commas, both as text: write "
+            "them as numbers.",
+            column=other,
+        )
+    return next(iter(signs.values()), None)
+
+
+def _label_shift(
+    source: ParquetFolder, column: str | None, mapping: Mapping[str, Any], sign: str | None
+) -> tuple[float, list[str]]:
+    """What the labels of the whole folder are shifted by, and what is said of those below 0."""
+    if column is None:
+        return 0.0, []
+    lowest, below = 0.0, 0
+    for batch in source.batches([column], ROWS_PER_BATCH):
+        written = batch.to_pandas()[column]
+        if _is_text(source.schema.field(column).type):
+            written = written.astype(object).map(
+                lambda text: plain_number(text.strip(), sign or "."), na_action="ignore"
+            )
+        labels = pd.to_numeric(written, errors="coerce").to_numpy(dtype=np.float64)
+        lowest, below = min(lowest, float(np.nanmin(labels, initial=0.0))), below + int(np.sum(labels < 0))
+    if not below:
+        return 0.0, []
+    if mapping.get("negative_labels") == "clip":
+        return 0.0, [clip_note(below, source.count_rows())]
+    return -lowest, [label_note(-lowest)]
+
+
+def _texts(
+    source: ParquetFolder,
+    mapping: Mapping[str, Any],
+    roles: Mapping[str, str],
+    about: QueryColumns,
+    spelling: Spelling,
+) -> dict[str, dict[str, str]]:
+    """For columns of groups and slices, how each text of the folder is written in its parts."""
+    group = mapping.get("group") if mapping.get("group") is not None else roles.get("group")
+    spec = group if isinstance(group, GroupSpec) else None
+    if spec is None and group:
+        said = {"renamed": mapping.get("group_names") or {}, "left_out": mapping.get("leave_out_groups") or ()}
+        names = (group,) if isinstance(group, str) else tuple(group)
+        against_rest = mapping.get("group_against_rest") if len(names) == 1 else None
+        spec = GroupSpec(columns=names, against_rest=against_rest, **said)
+    grouped = () if spec is None or spec.numeric or mapping.get("group_quantiles") is not None else spec.columns
+    texts: dict[str, dict[str, str]] = {}
+    for name in dict.fromkeys((*grouped, *about.slices)):
+        if name not in source.schema.names or name == roles["query"] or not _is_text(source.schema.field(name).type):
+            continue
+        counts: Counter[str] = Counter()
+        for batch in source.batches([name], ROWS_PER_BATCH):
+            for each in pc.value_counts(batch.column(0).cast(pa.large_string())).to_pylist():
+                counts[each["values"]] += each["counts"]
+        del counts[None]  # missing ones name nothing
+        known: SaidNames = names_in_spec(spec, name) if spec is not None and name in grouped else {}
+        missing = mapping.get("missing_values", MISSING_VALUES)
+        rows = np.array([*counts.values()], dtype=np.int64)
+        written = spelling.texts(pa.array([*counts], pa.large_string()), rows, name, missing=missing, **known)
+        texts[name] = dict(zip(counts, written.to_pylist(), strict=True))
+    return texts
+
+
+def _groups(
+    source: ParquetFolder, mapping: Mapping[str, Any], roles: Mapping[str, str], texts: Mapping[str, Mapping[str, str]]
+) -> GroupSpec:
     """The groups of the whole folder: names and thresholds, from its group columns alone."""
     if mapping.get("each_item"):
         return GroupSpec(each_item=True)
@@ -232,11 +315,15 @@ def _groups(source: pads.Dataset, mapping: Mapping[str, Any], roles: Mapping[str
         if column not in source.schema.names:
             raise missing_column(column, source.schema.names, "group", "The folder")
     settings = {name: mapping[name] for name in mapping if name.startswith("group_") or name in _OF_GROUPS}
+    settings |= {"missing_values": mapping.get("missing_values", MISSING_VALUES)}
+    settings |= {"join_alike": bool(mapping.get("join_alike"))}  # what is open is asked about for the whole folder
     numeric = settings.get("group_quantiles") is not None
     seen = pd.concat(
-        [_distinct(batch.to_pandas(), keep_all=numeric) for batch in source.to_batches(columns=columns)],
+        [_distinct(batch.to_pandas(), keep_all=numeric) for batch in source.batches(columns, ROWS_PER_BATCH)],
         ignore_index=True,
     )
+    for name in {*columns} & {*texts}:
+        seen[name] = seen[name].astype(object).map(texts[name])
     seen = _distinct(seen, keep_all=numeric)
     # One list that holds every value once: reading it completes names and thresholds by the one path there is.
     whole = read_dataset(seen.assign(**{ROW: 0}), query=ROW, group=group, guess=False, **settings, limits=None)
@@ -245,46 +332,97 @@ def _groups(source: pads.Dataset, mapping: Mapping[str, Any], roles: Mapping[str
     return whole.group_spec
 
 
+def _written(
+    column: pa.ChunkedArray, name: str, texts: Mapping[str, Mapping[str, str]], spelling: Spelling
+) -> pa.ChunkedArray:
+    """A column of ids without blanks, or one of groups or slices as it is written in all parts."""
+    if name not in texts:
+        return spelling.bare(column, name).cast(column.type)
+    if all(raw == text for raw, text in texts[name].items()):
+        return column
+    codes, values = factorize(column)
+    written = pa.array([texts[name][raw] for raw in values.to_pylist()], values.type)
+    return pa.chunked_array([written.take(pa.array(codes, mask=codes < 0))]).cast(column.type)
+
+
 def _distinct(frame: pd.DataFrame, *, keep_all: bool) -> pd.DataFrame:
     return frame if keep_all else frame.drop_duplicates()
 
 
 def _distribute(
-    source: pads.Dataset, columns: list[str], roles: Mapping[str, str], scratch: Path, n_parts: int
+    source: ParquetFolder,
+    columns: list[str],
+    roles: Mapping[str, str],
+    scratch: Path,
+    n_parts: int,
+    texts: Mapping[str, Mapping[str, str]],
+    spelling: Spelling,
 ) -> tuple[list[Path], set[str]]:
-    """Write the parts; also name the id columns that hold text other than whole numbers somewhere."""
+    """Write the parts; also name the id columns that hold text other than whole numbers somewhere.
+
+    Queries that are written alike come into one part, and are asked about when all parts are there.
+    """
     paths = [scratch / f"part-{k:05d}.parquet" for k in range(n_parts)]
     schema = pa.schema([*(source.schema.field(name) for name in columns), pa.field(ROW, pa.int64())])
     ids = {roles[role] for role in ("query", "item") if role in roles}
     text: set[str] = set()
     writers = [pq.ParquetWriter(path, schema) for path in paths]
     try:
-        for part, rows in _pieces(source, columns, roles["query"], n_parts):
+        for part, rows in _pieces(source, columns, roles, n_parts, texts, spelling):
             writers[part].write_table(rows.cast(schema))
             text |= {column for column in ids - text if _stays_text(rows[column])}
     finally:
         for writer in writers:
             writer.close()
-    return [path for path in paths if pq.read_metadata(path).num_rows], text
+    files = [path for path in paths if pq.read_metadata(path).num_rows]
+    if _is_text(schema.field(roles["query"]).type):
+        _spell_queries(files, roles["query"], spelling)
+    return files, text
+
+
+def _spell_queries(files: list[Path], query: str, spelling: Spelling) -> None:
+    """Write those that are alike in one way, where they are the same."""
+    for path in files:
+        raw = pq.read_table(path, columns=[query])[query]
+        alike = len(spelling.alike.get(query, ()))
+        written = spelling.named(raw, query)
+        if spelling.join and len(spelling.alike.get(query, ())) > alike:
+            whole = pq.read_table(path)
+            place = whole.schema.get_field_index(query)
+            pq.write_table(whole.set_column(place, whole.schema.field(place), written.cast(raw.type)), path)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _stays_text(ids: pa.ChunkedArray) -> bool:
     """Whether `to_ids` keeps these ids as text."""
-    kind = ids.type.value_type if pa.types.is_dictionary(ids.type) else ids.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if not _is_text(ids.type):
         return False
-    known = ids.cast(kind).drop_null()
+    known = ids.cast(pa.large_string()).drop_null()
     return len(known) > 0 and to_ids(known).dtype.kind != "i"
 
 
-def _pieces(source: pads.Dataset, columns: list[str], query: str, n_parts: int) -> Iterator[tuple[int, pa.Table]]:
-    start = 0
-    for batch in source.to_batches(columns=columns, batch_size=ROWS_PER_BATCH):
+def _pieces(
+    source: ParquetFolder,
+    columns: list[str],
+    roles: Mapping[str, str],
+    n_parts: int,
+    texts: Mapping[str, Mapping[str, str]],
+    spelling: Spelling,
+) -> Iterator[tuple[int, pa.Table]]:
+    start, query = 0, roles["query"]
+    for batch in source.batches(columns, ROWS_PER_BATCH):
         rows = pa.Table.from_batches([batch])
         rows = rows.append_column(ROW, pa.array(np.arange(start + 1, start + 1 + len(rows), dtype=np.int64)))
         start += len(rows)
+        for name in {*columns} & {*texts, query, roles.get("item", query)}:
+            place = rows.schema.get_field_index(name)
+            rows = rows.set_column(place, rows.schema.field(place), _written(rows[name], name, texts, spelling))
         encoded = rows[query].combine_chunks().dictionary_encode()
-        hashes = pd.util.hash_array(encoded.dictionary.to_numpy(zero_copy_only=False), categorize=False)
+        hashed = alike_keys(encoded.dictionary) if _is_text(encoded.type) else encoded.dictionary
+        hashes = pd.util.hash_array(hashed.to_numpy(zero_copy_only=False), categorize=False)
         codes = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
         part_of = (hashes % np.uint64(n_parts))[codes] if len(hashes) else np.zeros(len(rows), dtype=np.uint64)
         for part in range(n_parts):

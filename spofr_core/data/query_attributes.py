@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from spofr_core.data.group_spec import MISSING_NAME, natural_order
 from spofr_core.data.ids import label_text
 from spofr_core.errors import DataError
+from spofr_core.read_only import read_only
 
 TIME_TYPE = np.dtype("datetime64[us]")
 _LISTED = 10
@@ -27,7 +27,7 @@ def as_attributes(attributes: Mapping[str, Any], n_queries: int) -> Mapping[str,
                 column=name,
             )
         values.flags.writeable = False
-    return MappingProxyType(found)
+    return read_only(found)
 
 
 def _as_text(values: Any) -> npt.NDArray[Any]:

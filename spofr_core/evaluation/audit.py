@@ -144,8 +144,13 @@ class AuditResult:
 
     @property
     def holds_delta(self) -> bool:
-        """Whether every judged query holds delta."""
+        """Whether every judged query holds delta, whatever the groups are that are not known."""
         return bool(self.table.fair.sum() == self.table.judged.sum())
+
+    @property
+    def breaks_delta(self) -> bool:
+        """Whether a judged query breaks delta, whatever the groups are that are not known."""
+        return bool(self.table.broken.any())
 
     @property
     def holds_quota(self) -> bool:
@@ -153,11 +158,11 @@ class AuditResult:
         return self.fairness.every_ranking is None or bool(self.table.within_quota.all())
 
     def fair_share(self) -> pd.DataFrame:
-        """Share of the queries that could exceed delta and hold it, over delta; see `Measurement.fair_share`."""
+        """How many queries hold delta, and how many cannot fail it, over delta; see `Measurement.fair_share`."""
         return self.measurement.fair_share()
 
     def share_at(self, deltas: ArrayLike) -> FloatArray:
-        """The same share at any deltas, each the same for all groups; NaN where delta forbids nothing."""
+        """The same share at any deltas, each the same for all groups; NaN where no query can fail any delta."""
         return self.measurement.share_at(deltas)
 
     def _repr_html_(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 from spofr_core.config import checked_seed
 from spofr_core.data import Limits, NothingLeft, Part, PartitionedFolder, partition_folder
 from spofr_core.data.query_attributes import attribute_notes, check_slice_count
-from spofr_core.errors import DataError
+from spofr_core.errors import DataError, WorkFailed, first_line
 from spofr_core.evaluation.audit import AuditResult
 from spofr_core.evaluation.measurement import measured_table, measurement_of
 from spofr_core.evaluation.query_table import QueryTable
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
+from spofr_core.measures import Measure
 
 Map = Callable[[Callable[[Part], Any], PartitionedFolder], Iterable[Any]]
 """`map`, or another way to get a picklable function of every part, in the order of the parts."""
@@ -50,7 +52,7 @@ def audit_folder(
     cutoff: int = 10,
     seed: int = 0,
     small: SmallGroups | None = None,
-    measures: Sequence[str] = (),
+    measures: Sequence[str | Measure] = (),
     rows_per_part: int | None = None,
     min_parts: int = 1,
     map_parts: Map = map,
@@ -70,21 +72,23 @@ def audit_folder(
     min_parts : int
         Parts to cut at least, so that every worker gets some.
     map_parts : callable, optional
-        `map`, or that of an executor: a part travels to its worker whole, which need not see the folder.
+        `map`, or that of an executor: a part travels to its worker whole, which need not see the folder. Such as that
+        of `spofr_core.experiments.PoolExecutor(2)`, or of ``ProcessPoolExecutor(mp_context=get_context("spawn"))``:
+        processes have to be started afresh, because a fork of one that has audited something dies.
     """
     discount = discount or Discount()
     work = partial(audit_part, fairness=fairness, discount=discount, cutoff=cutoff, measures=tuple(measures))
     with cut(folder, mapping, rows_per_part=rows_per_part, min_parts=min_parts) as parts:
-        results = list(map_parts(work, parts))
+        results = list(each_part(map_parts, work, parts))
     tables, order, excluded = in_order(results, folder)
     table = QueryTable.concatenate(tables)[order]
-    notes = (*parts.notes, *notes_of(table, results))
+    notes = (*parts.notes, *notes_of(table.attributes, table.times, [result.time_notes for result in results]))
     how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": checked_seed(seed), "small": small}
     return measurement_of(table, fairness, excluded=excluded, notes=notes, **how).judge(fairness)
 
 
 def audit_part(
-    part: Part, *, fairness: Fairness, discount: Discount, cutoff: int, measures: Sequence[str] = ()
+    part: Part, *, fairness: Fairness, discount: Discount, cutoff: int, measures: Sequence[str | Measure] = ()
 ) -> PartResult:
     """Read one part and measure it."""
     try:
@@ -93,6 +97,24 @@ def audit_part(
         return left_out(emptied)
     table = measured_table(data, fairness, discount=discount, cutoff=cutoff, measures=measures)
     return PartResult(table, part.first_rows(data), dict(data.excluded), time_notes=part.time_notes(data))
+
+
+def each_part(map_parts: Map, work: Callable[[Part], Any], parts: PartitionedFolder) -> Iterator[Any]:
+    """The results of all parts, in their order.
+
+    Raises
+    ------
+    WorkFailed
+        When a process of `concurrent.futures` died.
+    """
+    try:
+        yield from map_parts(work, parts)
+    except BrokenExecutor as error:
+        raise WorkFailed(
+            f"A worker died: {first_line(error)}. If its process was forked from one that had audited something, start "
+            "it afresh: ProcessPoolExecutor(mp_context=get_context('spawn')), or PoolExecutor(2) of "
+            "spofr_core.experiments."
+        ) from error
 
 
 @contextmanager
@@ -119,7 +141,11 @@ def in_order(
     return tables, order, dict(excluded)
 
 
-def notes_of(table: QueryTable, results: Sequence[PartResult]) -> list[str]:
+def notes_of(
+    attributes: Mapping[str, NDArray[Any]],
+    times: NDArray[np.datetime64] | None,
+    time_notes: Iterable[Iterable[str]],
+) -> list[str]:
     """What reading the folder in one piece would say about the attributes and times of its queries.
 
     Raises
@@ -127,10 +153,10 @@ def notes_of(table: QueryTable, results: Sequence[PartResult]) -> list[str]:
     DataError
         When the parts together have more slices than one part may have.
     """
-    for name, values in table.attributes.items():
+    for name, values in attributes.items():
         check_slice_count(name, list(dict.fromkeys(values.tolist())), Limits().slices)
-    read = dict.fromkeys(note for result in results for note in result.time_notes)
-    return [*read, *attribute_notes(table.attributes, table.times)]
+    read = dict.fromkeys(note for notes in time_notes for note in notes)
+    return [*read, *attribute_notes(attributes, times)]
 
 
 def left_out(emptied: NothingLeft) -> PartResult:

@@ -19,13 +19,13 @@ from spofr_core.config import checked_seed
 from spofr_core.data import NothingLeft, Part
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation.audit import AuditResult
-from spofr_core.evaluation.folder_audit import Map, PartResult, cut, in_order, left_out
+from spofr_core.evaluation.folder_audit import Map, PartResult, cut, each_part, in_order, left_out
 from spofr_core.evaluation.measurement import measurement_of
 from spofr_core.evaluation.query_table import FloatArray, QueryTable
 from spofr_core.evaluation.repair import repair, repair_summary
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.files import write_whole
+from spofr_core.files import check_outputs, write_whole
 from spofr_core.policy import OnInfeasible
 from spofr_core.policy.policies import relaxed_notes
 from spofr_core.policy.policy_table import check_ending, parquet_bytes, write_table
@@ -116,11 +116,12 @@ def repair_folder(
     dict
         As `Repair.summary`.
     """
+    check_outputs([out, *([] if certificates is None else [certificates])], [folder])
     settings = _Settings(solver, discount or Discount(), cutoff, checked_seed(seed), on_infeasible)
     work = partial(repair_part, fairness=fairness, settings=settings, with_certificates=certificates is not None)
     results: list[PartResult] = []
     with _sink(Path(out)) as sink, cut(folder, mapping, rows_per_part=rows_per_part or ROWS_PER_PART) as parts:
-        for result in map_parts(work, parts):
+        for result in each_part(map_parts, work, parts):
             if isinstance(result, RepairedPart):
                 sink.add(result)
                 result = replace(result, policies=b"")
@@ -252,7 +253,7 @@ class _NewFolder:
                 f"{str(path)!r} is there already and not an empty folder: name a new folder for the policies, "
                 "or a file that ends in .parquet or .csv."
             )
-        self._path = path
+        self._path = path.resolve()
         self._count = 0
         self._open = ExitStack()
 

@@ -5,12 +5,15 @@ scipy.stats would do for the two percentiles needed here, but importing it takes
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from spofr_core.sizes import unit_of
 from spofr_core.splitmix import GOLDEN, splitmix64
 
 FloatArray = NDArray[np.float64]
@@ -56,7 +59,7 @@ def bootstrap_mean(
     if n == 0:
         return None
     if n >= MANY:
-        return _normal(float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)), confidence)
+        return _normal(float(values.mean()), standard_deviation(values) / math.sqrt(n), confidence)
     means = _resampled_sums(np.ascontiguousarray(values)[:, None], resamples, np.uint64(seed))[:, 0] / n
     return _percentiles(means, confidence)
 
@@ -85,23 +88,23 @@ class RatiosOfSums:
     def __init__(
         self, numerators: FloatArray, denominators: FloatArray, *, seed: int, resamples: int = RESAMPLES
     ) -> None:
-        self.values = _quotients(numerators.sum(axis=0), denominators.sum(axis=0))
+        self.values = quotients(numerators.sum(axis=0), denominators.sum(axis=0))
         self._queries = np.count_nonzero(denominators, axis=0)
         self._draws, self._pulls = np.zeros((0, len(self.values))), np.zeros((0, len(self.values)))
         if len(numerators) * len(self.values) > self.MOST_CELLS:
             # How far one query moves the ratio, to first order.
-            self._pulls = _quotients(numerators - self.values * denominators, denominators.sum(axis=0))
+            self._pulls = quotients(numerators - self.values * denominators, denominators.sum(axis=0))
         elif len(numerators):
             columns = np.concatenate([numerators, denominators], axis=1)
             sums = _resampled_sums(np.ascontiguousarray(columns, dtype=np.float64), resamples, np.uint64(seed))
-            self._draws = _quotients(sums[:, : len(self.values)], sums[:, len(self.values) :])
+            self._draws = quotients(sums[:, : len(self.values)], sums[:, len(self.values) :])
 
     def interval(self, k: int, *, confidence: float = CONFIDENCE) -> Interval | None:
         """Of mean k; None where fewer than two queries say something about it."""
         if self._queries[k] < 2:
             return None
         if len(self._pulls):
-            return _normal(float(self.values[k]), _standard_error(self._pulls[:, k]), confidence)
+            return _normal(float(self.values[k]), standard_error(self._pulls[:, k]), confidence)
         return _percentiles(self._draws[:, k], confidence)
 
     def quotient_interval(self, k: int, other: int, *, confidence: float = CONFIDENCE) -> Interval | None:
@@ -111,8 +114,8 @@ class RatiosOfSums:
         if len(self._pulls):
             value = self.values[k] / self.values[other]
             pulls = (self._pulls[:, k] - value * self._pulls[:, other]) / self.values[other]
-            return _normal(float(value), _standard_error(pulls), confidence)
-        return _percentiles(_quotients(self._draws[:, k], self._draws[:, other]), confidence)
+            return _normal(float(value), standard_error(pulls), confidence)
+        return _percentiles(quotients(self._draws[:, k], self._draws[:, other]), confidence)
 
     def contrast_interval(
         self, first: tuple[int, int], second: tuple[int, int], *, confidence: float = CONFIDENCE
@@ -123,30 +126,38 @@ class RatiosOfSums:
             return None
         if len(self._pulls):
             return _normal(*self.contrast(first, second), confidence)
-        draws = (_quotients(self._draws[:, k], self._draws[:, other]) for k, other in (first, second))
+        draws = (quotients(self._draws[:, k], self._draws[:, other]) for k, other in (first, second))
         return _percentiles(np.subtract(*draws), confidence)
 
     def contrast(self, first: tuple[int, int], second: tuple[int, int]) -> tuple[float, float]:
         """That difference of two quotients, and its standard error."""
         values = [float(self.values[k] / self.values[other]) for k, other in (first, second)]
         if not len(self._pulls):
-            draws = (_quotients(self._draws[:, k], self._draws[:, other]) for k, other in (first, second))
+            draws = (quotients(self._draws[:, k], self._draws[:, other]) for k, other in (first, second))
             return values[0] - values[1], float(np.nanstd(np.subtract(*draws)))
         pulls = (
             (self._pulls[:, k] - value * self._pulls[:, other]) / self.values[other]
             for value, (k, other) in zip(values, (first, second), strict=True)
         )
-        return values[0] - values[1], _standard_error(np.subtract(*pulls))
+        return values[0] - values[1], standard_error(np.subtract(*pulls))
 
 
-def _quotients(numerators: FloatArray, denominators: FloatArray) -> FloatArray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(denominators != 0, numerators / denominators, np.nan))
+def quotients(numerators: NDArray[Any], denominators: NDArray[Any]) -> FloatArray:
+    """NaN where the denominator is 0."""
+    known = denominators != 0
+    return np.where(known, numerators / np.where(known, denominators, 1), np.nan)
 
 
-def _standard_error(pulls: FloatArray) -> float:
-    n = len(pulls)
-    return float(np.sqrt(np.sum(pulls**2) * n / (n - 1)))
+def standard_deviation(values: FloatArray) -> float:
+    """Of two values or more, of any size, as an estimate from a sample."""
+    unit = unit_of(values)
+    return float((values / unit).std(ddof=1)) * unit
+
+
+def standard_error(pulls: FloatArray) -> float:
+    """Of a linearised mean, from what each query moves it by; numbers of any size."""
+    n, unit = len(pulls), unit_of(pulls)
+    return unit * math.sqrt(np.sum((pulls / unit) ** 2) * n / max(n - 1, 1))
 
 
 def _percentiles(draws: FloatArray, confidence: float) -> Interval | None:

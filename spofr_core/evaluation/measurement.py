@@ -16,7 +16,8 @@ from spofr_core.data import RankingDataset
 from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.intervals import wilson_many
-from spofr_core.evaluation.query_table import FloatArray, QueryTable
+from spofr_core.evaluation.measuring.unknown_groups import unknown_columns
+from spofr_core.evaluation.query_table import BoolArray, FloatArray, QueryTable
 from spofr_core.evaluation.summary import SmallGroups, delta_range, measured_summary
 from spofr_core.fairness import (
     Composition,
@@ -113,55 +114,54 @@ class Measurement:
         return found["smallest"], found["largest"]
 
     def fair_share(self) -> pd.DataFrame:
-        """Share of the queries that could exceed delta and hold it, as a function of delta: every step, exactly.
+        """How many queries hold delta, as a function of delta: every step, exactly.
 
-        A query counts as long as some ranking of it would exceed delta, so that at every delta the share is that of
-        the verdict; it need not rise everywhere, because queries leave the count.
+        All steps are of the same queries, those that some ranking would bring above a delta of 0, so the share never
+        falls. A query that no ranking could bring above a delta holds that delta, and is counted apart as well: the
+        verdict at a delta is of those that could fail it, hold - cannot_fail of queries - cannot_fail.
 
         Returns
         -------
         DataFrame
-            Columns delta (ascending: where a query begins to hold, or leaves the count), fair, judged, share, lower,
-            upper (Wilson, 95 %). Between two rows the share is that of the row before; below the first delta it is 0.
-            In the last row, at `delta_range[1]`, nothing is judged any more, and the share is NaN.
+            Columns delta (ascending: where a query begins to hold, or can no longer fail), hold, cannot_fail (of those
+            that hold), queries, share = hold / queries, lower, upper (Wilson, 95 %). Between two rows everything is as
+            in the row before; below the first delta nothing holds. In the last row nothing can fail.
         """
         return self._fair_share.copy()
 
     @cached_property
     def _fair_share(self) -> pd.DataFrame:
-        violations, limits = self._steps
-        deltas = np.unique(np.concatenate([violations, limits]))
-        judged, fair = self._counts(deltas)
-        counts = pd.DataFrame({"delta": deltas, "fair": fair, "judged": judged})
-        lower, upper = wilson_many(fair, np.maximum(judged, 1))
-        shares = {"share": fair / np.maximum(judged, 1), "lower": lower, "upper": upper}
-        return counts.assign(**{name: np.where(judged > 0, values, np.nan) for name, values in shares.items()})
+        deltas = np.unique(np.concatenate(self._steps))
+        deltas = deltas[np.isfinite(deltas)]
+        hold, could_hold, cannot_fail = self._counts(deltas)
+        queries = max(len(self._steps[0]), 1)
+        lower, upper = wilson_many(hold, queries)[0], wilson_many(could_hold, queries)[1]
+        counts = {"delta": deltas, "hold": hold, "cannot_fail": cannot_fail, "queries": queries}
+        band = {"could_hold": could_hold} if self.table.unknown else {}
+        return pd.DataFrame({**counts, **band, "share": hold / queries, "lower": lower, "upper": upper})
 
     def share_at(self, deltas: ArrayLike) -> FloatArray:
-        """The same share at any deltas, each the same for all groups; NaN where delta forbids nothing."""
-        judged, fair = self._counts(np.asarray(deltas, dtype=np.float64))
-        return np.asarray(np.divide(fair, judged, out=np.full(judged.shape, np.nan), where=judged > 0))
+        """The same share at any deltas, each the same for all groups; NaN where no query can fail any delta."""
+        queries = len(self._steps[0]) or np.nan
+        return np.asarray(self._counts(np.asarray(deltas, dtype=np.float64))[0] / queries)
 
     @cached_property
-    def _steps(self) -> tuple[FloatArray, FloatArray]:
-        """Largest violation, and largest possible one, of the applicable queries; each sorted."""
-        applicable = self.table.applicable
-        return np.sort(np.abs(self.table.worst_violation[applicable])), np.sort(self.table.largest_delta[applicable])
+    def _could_fail(self) -> BoolArray:
+        """Queries that some ranking would bring above a delta of 0, whatever their unknown groups are."""
+        return np.asarray(self.table.possible & (self.table.reach > self.table.rounding))
 
     @cached_property
-    def _steps_less_rounding(self) -> tuple[FloatArray, FloatArray]:
-        """The smallest deltas that count as held, and as forbidding nothing; each sorted."""
-        table, applicable = self.table, self.table.applicable
-        worst, limits = np.abs(table.worst_violation) - table.rounding, table.largest_delta - table.rounding
-        return np.sort(worst[applicable]), np.sort(limits[applicable])
+    def _steps(self) -> tuple[FloatArray, ...]:
+        """Of these queries: largest violation at most, the same at least, and largest possible one."""
+        least, most = self.table.worst_range
+        return tuple(ends[self._could_fail] for ends in (most, least, self.table.reach))
 
-    def _counts(self, deltas: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many queries could exceed each delta, and how many of these hold it."""
-        violations, limits = self._steps_less_rounding
-        held = np.searchsorted(violations, deltas, side="right")
-        cannot_fail = np.searchsorted(limits, deltas, side="right")
-        # Whatever cannot fail holds, so it is among those that are within.
-        return np.asarray(len(limits) - cannot_fail), np.asarray(np.maximum(held - cannot_fail, 0))
+    def _counts(self, deltas: FloatArray) -> tuple[NDArray[np.int64], ...]:
+        """How many of these queries surely hold each delta, how many could, and how many cannot fail it."""
+        rounding = self.table.rounding[self._could_fail]
+        steps = (np.searchsorted(np.sort(step - rounding), deltas, side="right") for step in self._steps)
+        held, could_hold, cannot_fail = steps
+        return np.maximum(held, cannot_fail), np.maximum(could_hold, cannot_fail), cannot_fail  # that holds
 
 
 def measure_exposure(
@@ -237,7 +237,10 @@ def measured_table(
     """The per-query arrays of `measure_exposure`, which can be computed part by part and concatenated."""
     view = ranking_view(data, fairness, policies=policies, discount=discount, cutoff=cutoff)
     usual = {m.name: m for m in MEASURES.values() if m.in_audit and m.applies(data)}
-    asked = {str(m): m for m in parse_measures(measures)}
+    kinds = usual | {str(m): m for m in parse_measures(measures) if m not in usual.values()}
+    unknown, rounding = unknown_columns(view, fairness), rounding_of_violations(fairness, view.terms)
+    if unknown:
+        rounding = np.where(unknown["items"] > 0, unknown["rounding"], rounding)
     return QueryTable(
         query_ids=data.query_ids,
         group_names=data.group_names,
@@ -246,12 +249,17 @@ def measured_table(
         violation=view.terms.violations(view.group_exposure),
         smallest_delta=smallest_delta(fairness, view.terms),
         largest_delta=largest_delta(fairness, view.terms),
-        rounding=rounding_of_violations(fairness, view.terms),
-        measures={name: m.values(view).values for name, m in (usual | asked).items()},
+        rounding=rounding,
+        measures={name: m.values(view).values for name, m in kinds.items()},
+        kinds=kinds,
         quota=_quota(view, fairness.every_ranking, policies),
         items=_item_table(data) if data.each_item else None,
         attributes=dict(data.attributes),
         times=data.times,
+        label_shift=data.label_shift,
+        ungrouped=view.composition.lengths - view.composition.grouped,
+        mean_exposure=view.terms.mean_exposure,
+        unknown=unknown,
     )
 
 
@@ -288,7 +296,7 @@ def ranking_view(
     def draw(kinds: NDArray[np.int64]) -> Lotteries:
         if policies is not None:
             return policies.lotteries(kinds)
-        return sorted_lotteries(np.asarray(data.score), data.offsets, kinds, seed=seed)
+        return sorted_lotteries(np.asarray(data.score), data.offsets, kinds, seed=seed, ids=data.query_ids)
 
     return RankingView(
         data=data,

@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from spofr_core.evaluation.measuring.unknown_groups import decided, nothing_unknown
 from spofr_core.fairness import Composition, Fairness, cannot_fail, feasible
+from spofr_core.measures import Measure
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -33,6 +35,8 @@ class QueryTable:
         A violation above delta by no more than this counts as holding delta.
     measures : dict of str to (Q,) float
         Values of each measure that the data allows; NaN where it is undefined.
+    kinds : dict of str to Measure
+        What each of `measures` is.
     quota : dict of str to (Q,) array
         How often what is shown breaks the quota, as `quota_breaks` says; empty where there is none.
     items : (Q, G) object, optional
@@ -41,6 +45,14 @@ class QueryTable:
         What the queries can be sliced by.
     times : (Q,) datetime64, optional
         When they were asked, in UTC; NaT where unknown.
+    label_shift : float
+        What was added to labels where they must be 0 or more.
+    ungrouped : (Q,) int64
+        Items of no named group in each list.
+    mean_exposure : (Q,) float
+        Mean exposure e over all items of the list, as the exposure model has it.
+    unknown : dict of str to array
+        What the groups of unknown items could change, as `unknown_columns` says; empty where every group is known.
     """
 
     query_ids: NDArray[Any]
@@ -52,10 +64,15 @@ class QueryTable:
     largest_delta: FloatArray
     rounding: FloatArray
     measures: dict[str, FloatArray]
+    kinds: dict[str, Measure] = field(default_factory=dict, kw_only=True)
     quota: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
     items: NDArray[np.object_] | None = field(default=None, kw_only=True)
     attributes: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
     times: NDArray[np.datetime64] | None = field(default=None, kw_only=True)
+    label_shift: float = field(default=0.0, kw_only=True)
+    ungrouped: NDArray[np.int64] = field(kw_only=True)
+    mean_exposure: FloatArray = field(kw_only=True)
+    unknown: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -82,8 +99,38 @@ class QueryTable:
 
     @cached_property
     def applicable(self) -> BoolArray:
-        """Lists with two groups or more."""
+        """Lists with two known groups or more."""
         return np.asarray(self.present.sum(axis=1) >= 2)
+
+    @cached_property
+    def possible(self) -> BoolArray:
+        """Lists with two groups or more, where those that are not known may be any."""
+        return np.asarray(self.unknown["possible"]) if self.unknown else self.applicable
+
+    @cached_property
+    def unknown_items(self) -> NDArray[np.int64]:
+        """(Q,): items whose group is not known."""
+        return self.unknown.get("items", np.zeros(len(self), dtype=np.int64))
+
+    @cached_property
+    def worst_range(self) -> tuple[FloatArray, FloatArray]:
+        """(Q,) twice: least and most that the group furthest off can be off, whatever the unknown groups are.
+
+        One number where every group is known; 0 where the notion does not apply. It may be inf where nothing is known.
+        """
+        known = np.abs(self.worst_violation)
+        if not self.unknown:
+            return known, known
+        asked = self.possible & (self.unknown_items > 0)
+        least, most = (np.where(asked, self.unknown[name] + self.rounding, known) for name in ("least", "most"))
+        return np.maximum(least, 0.0), most
+
+    @cached_property
+    def reach(self) -> FloatArray:
+        """(Q,): the delta that no ranking of the list could exceed, whatever the unknown groups are."""
+        if not self.unknown:
+            return self.largest_delta
+        return np.where(self.unknown_items > 0, self.unknown["reach"], self.largest_delta)
 
     @cached_property
     def worst_group(self) -> NDArray[np.int64]:
@@ -97,24 +144,39 @@ class QueryTable:
         return np.where(self.applicable, signed, 0.0)
 
     @cached_property
+    def composition(self) -> Composition:
+        """Items of each group in each list, and of none."""
+        return Composition(sizes=self.sizes, group_names=self.group_names, ungrouped=self.ungrouped)
+
+    @cached_property
+    def list_exposure(self) -> FloatArray:
+        """(Q,): mean exposure of each list: what its groups got, or `mean_exposure` where some items have no group."""
+        got = np.where(self.present, self.sizes * np.nan_to_num(self.exposure), 0.0).sum(axis=1)
+        return np.where(self.ungrouped > 0, self.mean_exposure, got / np.maximum(self.sizes.sum(axis=1), 1))
+
+    @cached_property
     def relative_exposure(self) -> FloatArray:
         """(Q, G): e_g over the mean exposure of the list; NaN for absent groups, and where there is but one."""
         exposure = np.where(self.present, self.exposure, 0.0)
-        means = (self.sizes * exposure).sum(axis=1) / np.maximum(self.sizes.sum(axis=1), 1)
+        means = self.list_exposure
         compared = self.present & (self.applicable & (means > 0))[:, None]
         return np.asarray(np.divide(exposure, means[:, None], out=np.full(exposure.shape, np.nan), where=compared))
 
     def judge(self, fairness: Fairness) -> JudgedTable:
         """The same table with the bounds that `fairness` sets."""
-        terms = fairness.terms(Composition(sizes=self.sizes, group_names=self.group_names))
+        terms = fairness.terms(self.composition)
         lower, upper = terms.bounds()
+        of_unknown, unable = decided(self, fairness), cannot_fail(fairness, terms)
+        if of_unknown:
+            unable = np.where(self.unknown_items > 0, of_unknown["cannot_fail"], unable)
         return JudgedTable(
             **{f.name: getattr(self, f.name) for f in fields(QueryTable)},
             lower=lower,
             upper=upper,
             delta=np.asarray(terms.delta),
             feasible=feasible(fairness, terms),
-            cannot_fail=cannot_fail(fairness, terms),
+            cannot_fail=unable,
+            of_unknown=of_unknown,
         )
 
     def __getitem__(self, queries: NDArray[Any] | slice) -> Self:
@@ -134,6 +196,8 @@ class QueryTable:
         if parts[0].each_item:
             widest = max((part.group_names for part in parts), key=len)
             parts = [part._widened(widest) for part in parts]
+        if any(part.unknown for part in parts):
+            parts = [part if part.unknown else replace(part, unknown=nothing_unknown(part)) for part in parts]
 
         def joined(values: Sequence[Any]) -> Any:
             if isinstance(values[0], dict):
@@ -172,7 +236,9 @@ class JudgedTable(QueryTable):
     feasible : (Q,) bool
         Whether some policy of the list satisfies the bounds.
     cannot_fail : (Q,) bool
-        Applicable lists of which no ranking could exceed delta: holding it says nothing about the ranking.
+        Lists that could be judged, of which no ranking could exceed delta: holding it says nothing about the ranking.
+    of_unknown : dict of str to array
+        What delta makes of lists with unknown groups, as `decided` says; empty where every group is known.
     """
 
     lower: FloatArray
@@ -180,23 +246,59 @@ class JudgedTable(QueryTable):
     delta: FloatArray
     feasible: BoolArray
     cannot_fail: BoolArray
+    of_unknown: dict[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def judged(self) -> BoolArray:
         """Lists about which delta says something: two groups or more, and some ranking that would exceed it."""
-        return self.applicable & ~self.cannot_fail
+        return self.possible & ~self.cannot_fail
 
     @cached_property
     def holds(self) -> BoolArray:
-        """Whether each group of each list holds its delta; True where nothing is asked."""
+        """Whether each group of each list holds its delta, whatever unknown groups are; True where nothing is asked."""
         with np.errstate(invalid="ignore"):
             broken = np.abs(self.violation) > self.delta + self.rounding[:, None]
-        return ~(broken & self.applicable[:, None])
+        known = ~(broken & self.applicable[:, None])
+        if not self.of_unknown:
+            return known
+        return np.where(self.unknown_items[:, None] > 0, self.of_unknown["groups"], known)
+
+    @cached_property
+    def beyond(self) -> FloatArray:
+        """(Q, G): -1 and 1 where a group of a list is below and above its bounds, whatever unknown groups are, or 0."""
+        known = np.where(self.holds, 0.0, np.sign(np.nan_to_num(self.violation)))
+        if not self.of_unknown:
+            return known
+        return np.where(self.unknown_items[:, None] > 0, self.of_unknown["beyond"], known)
 
     @cached_property
     def fair(self) -> BoolArray:
-        """Judged lists in which every group holds its delta."""
-        return self.judged & self.holds.all(axis=1)
+        """Judged lists in which every group holds its delta, whatever the unknown groups are."""
+        held = self.holds.all(axis=1)
+        if self.of_unknown:
+            held = np.where(self.unknown_items > 0, self.of_unknown["holds"], held)
+        return self.judged & held
+
+    @cached_property
+    def broken(self) -> BoolArray:
+        """Judged lists in which some group exceeds its delta, whatever the unknown groups are."""
+        if not self.of_unknown:
+            return self.judged & ~self.fair
+        return self.judged & np.where(self.unknown_items > 0, self.of_unknown["breaks"], ~self.fair)
+
+    @cached_property
+    def undecided(self) -> BoolArray:
+        """Judged lists that cannot be told: whether they hold delta depends on groups that are not known."""
+        return self.judged & ~self.fair & ~self.broken
+
+    @cached_property
+    def verdicts(self) -> NDArray[np.object_]:
+        """(Q,): "holds", "breaks", "cannot be told", "cannot fail" or "not applicable"."""
+        said = np.full(len(self), "not applicable", dtype=object)
+        kinds = (("cannot fail", self.cannot_fail), ("holds", self.fair), ("breaks", self.broken))
+        for name, lists in (*kinds, ("cannot be told", self.undecided)):
+            said[lists] = name
+        return said
 
     @cached_property
     def within_quota(self) -> BoolArray:
@@ -207,6 +309,9 @@ class JudgedTable(QueryTable):
         """A row per list and group present in it; measures, attributes and time, last, are those of the list.
 
         Where each item is on its own, a row per item, with its id in "item" in place of "group" and "n".
+
+        Where groups are not known: "unknown" (such items in the list), "exposure_least", "exposure_most" (of the group,
+        whatever those are) and "verdict" (on the list, as in `verdicts`); "delta_fair" is what holds in any case.
 
         With a quota, "breaks_quota" is the probability that a ranking of the list that is shown breaks it.
 
@@ -223,10 +328,15 @@ class JudgedTable(QueryTable):
             "upper": self.upper[rows, groups],
             "violation": self.violation[rows, groups],
             "delta_fair": self.holds[rows, groups],
-            "applicable": self.applicable[rows],
+            "applicable": self.possible[rows],
             "cannot_fail": self.cannot_fail[rows],
             "feasible": self.feasible[rows],
         }
+        if self.unknown:
+            columns["unknown"] = self.unknown_items[rows]
+            columns["exposure_least"] = self.unknown["lower"][rows, groups]
+            columns["exposure_most"] = self.unknown["upper"][rows, groups]
+            columns["verdict"] = self.verdicts[rows]
         if self.quota:
             columns["breaks_quota"] = self.quota["chance"][rows]
         columns |= {name: values[rows] for name, values in self.measures.items()}

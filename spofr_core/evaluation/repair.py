@@ -133,7 +133,7 @@ class Repair:
 
     def _measure(self, policies: Policies | None) -> Measurement:
         how: dict[str, Any] = {"discount": self.discount, "cutoff": self.cutoff, "seed": self.seed, "small": self.small}
-        names = () if self.measured is None else tuple(self.measured.table.measures)
+        names = () if self.measured is None else tuple(self.measured.table.kinds.values())
         data = self.data if policies is None else self.data.with_notes(self.maximised)
         return measure_exposure(data, self.fairness, policies=policies, measures=names, **how)
 
@@ -142,7 +142,7 @@ def repair(
     data: RankingDataset,
     fairness: Fairness,
     *,
-    scores: npt.ArrayLike | None = None,
+    scores: npt.ArrayLike | pd.Series | pd.DataFrame | None = None,
     calibrate: Calibrate = False,
     solver: str | Solver = "exact",
     discount: Discount | None = None,
@@ -158,8 +158,9 @@ def repair(
     ----------
     data : RankingDataset
     fairness : Fairness
-    scores : (N,) float, optional
-        What to rank by in place of the scores of the data, such as `model.estimates(data)`.
+    scores : optional
+        What to rank by in place of the scores of the data, such as `model.estimates(data)`, in all ways that
+        `data.with_scores` takes.
     calibrate : bool, "logistic", "isotonic" or RankingDataset
         Rank by estimates of relevance made from the scores: True takes the kind that fits better, each query calibrated
         by the labels of other queries; other data with scores of the same model and labels, such as a validation part,
@@ -191,7 +192,7 @@ def repair(
         calibrated = calibrated_scores(ranked, calibrate, seed=seed)
         how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": seed, "small": small}
         measured = measured or measure_exposure(ranked, fairness, **how)  # of the order that the scores imply
-        ranked = ranked.with_scores(calibrated.estimates)
+        ranked = ranked.replace(score=calibrated.estimates, ranks=False)
     policies = fair_policies(ranked, fairness, solver=solver, discount=discount, seed=seed, on_infeasible=on_infeasible)
     small = small or (measured.small if measured else None)
     return Repair(ranked, fairness, keep_present_order(policies), discount, cutoff, seed, measured, small, calibrated)
@@ -247,10 +248,12 @@ def repair_table(summary: Mapping[str, Any]) -> pd.DataFrame:
     violations = "share" if summary["unit"] == "share" else ""
     of = "ranks" if summary.get("ranks") else "scores"
     worth = f"calibrated {of}" if summary.get("calibrated") else of
+    unsure = "undecided" in before
     rows: list[tuple[str, str, Any, Any, str]] = [
         (name, label, before[name], after[name], unit)
         for name, label, unit in (
-            ("share", "queries that hold delta", "share"),
+            ("share", f"queries that hold delta{', whatever the unknown groups are' if unsure else ''}", "share"),
+            *((("undecided", "queries that depend on the unknown groups", ""),) if unsure else ()),
             ("violation_mean", "mean violation, either way", violations),
             ("violation_max", "largest violation, either way", violations),
             ("score_utility", f"mean utility of the {worth}", ""),
@@ -291,6 +294,7 @@ def _state(result: AuditResult, score_utility: FloatArray) -> dict[str, Any]:
         "applicable": summary["queries"]["applicable"],
         "judged": summary["queries"]["judged"],
         "share": summary["queries"]["share"],
+        **({name: summary["unknown"][name] for name in ("broken", "undecided")} if "unknown" in summary else {}),
         "quota": summary["quota"],
         "violation_mean": summary["violation"]["mean"],
         "violation_max": summary["violation"]["max"],

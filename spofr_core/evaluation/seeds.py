@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.evaluation.intervals import CONFIDENCE
+from spofr_core.evaluation.intervals import CONFIDENCE, standard_deviation
 from spofr_core.fairness import TOLERANCE
 
 FloatArray = NDArray[np.float64]
@@ -28,7 +29,7 @@ def mean_interval(values: FloatArray, *, confidence: float = CONFIDENCE) -> tupl
         return mean, float("nan"), float("nan")
     from scipy.special import stdtrit  # slow to import, and an audit does without
 
-    half = float(stdtrit(len(known) - 1, 0.5 + confidence / 2) * known.std(ddof=1) / np.sqrt(len(known)))
+    half = float(stdtrit(len(known) - 1, 0.5 + confidence / 2) * standard_deviation(known) / math.sqrt(len(known)))
     return mean, mean - half, mean + half
 
 

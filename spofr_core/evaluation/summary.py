@@ -12,6 +12,11 @@ Schema 2 (JSON types; null where a number does not exist):
   mean over applicable queries of the probability that a shown ranking breaks it, ci (bootstrap over queries)}; error:
   standard error of that share from rankings that had to be drawn; impossible: queries of which no ranking can meet it,
   impossible_queries: the first of them, {query, prefix (the first that fails)}
+- ``unknown``: only where groups of items are not known: items, lists (that have some); of the judged queries: fair
+  (hold delta whatever those groups are), broken (break it whatever they are), undecided (cannot be told), share
+  [fair / judged, (fair + undecided) / judged], which widens ``queries.ci``; violation: [least, most] of
+  ``violation.mean`` whatever the groups are, null where that is not known; groups: {name: exposure, relative: [least,
+  most] of exposure_mean and relative_mean whatever they are}. All else is said of the items whose group is known
 - ``suggested_delta``: where delta forbids nothing at all, a round one that forbids something
 - ``violation``: over applicable queries, of max over groups of abs(violation): mean, mean_ci (bootstrap over
   queries), max, quantiles {level: value}, quantiles_ci; signed_mean and signed_group: of the groups that are not small
@@ -25,9 +30,9 @@ Schema 2 (JSON types; null where a number does not exist):
   above, below: those of them that get more, and less, than delta allows
 - ``worst``: up to ten {query, group (null, and item its id, where each item is on its own), violation, exposure,
   mean_exposure (of the list)} of groups that are not small, the largest violation first
-- ``groups``: {name: items, queries; compared: the items in applicable queries; of these exposure_mean, exposure_ci,
-  relative_mean (their exposure over what they would get if each item had its list's mean), relative_ci,
-  violation_mean (over queries), violation_ci (bootstrap over queries); small}
+- ``groups``: {name: items, queries: all there are; compared, compared_queries: the items in applicable queries, and
+  these queries; of these exposure_mean, exposure_ci, relative_mean (their exposure over what they would get if each
+  item had its list's mean), relative_ci, violation_mean (over queries), violation_ci (bootstrap over queries); small}
 - ``small_groups``: {items, lists}: with fewer compared items or lists (or fewer lists than there are) a group is small
 - ``exposure_ratio``: {value, ci, lowest, highest}: lowest over highest relative_mean of the groups that are not small,
   which being in longer lists than others does not move; the interval allows for the pair having been picked among them
@@ -36,6 +41,7 @@ Schema 2 (JSON types; null where a number does not exist):
 - ``utility``: {dcg, dcg_ci, ndcg, ndcg_ci, cutoff, queries_without_relevant} or null
 - ``measures``: {name: label, unit, better ("higher", "lower" or ""), mean, ci (bootstrap over queries), n: queries
   where it is defined}
+- ``label_shift``: only where labels are below 0: what is added to them in nDCG, merits and measures whose label says so
 - ``excluded``: {reason: rows}; ``notes``: sentences
 - ``model``: null, or {title, guaranteed, plain_sort} of the model whose policies were audited; plain_sort: null, or
   {queries, violation: {mean, max}, dcg} of the plain sort by its scores
@@ -56,9 +62,9 @@ from spofr_core.config import StrictModel
 from spofr_core.data.ids import plain
 from spofr_core.evaluation.intervals import CONFIDENCE, RatiosOfSums, bootstrap_mean, quantile_interval, wilson
 from spofr_core.evaluation.items.item_summary import judged_items, measured_items
+from spofr_core.evaluation.measuring.unknown_groups import unknown_summary
 from spofr_core.evaluation.query_table import BoolArray, FloatArray, JudgedTable, QueryTable
 from spofr_core.fairness import Fairness, Quota
-from spofr_core.measures import parse_measure
 
 SCHEMA = 2
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -76,6 +82,7 @@ ORDER = (
     "position_bias",
     "discount",
     "queries",
+    "unknown",
     "quota",
     "suggested_delta",
     "violation",
@@ -89,6 +96,7 @@ ORDER = (
     "infeasible",
     "utility",
     "measures",
+    "label_shift",
     "excluded",
     "notes",
 )
@@ -130,7 +138,7 @@ def measured_summary(table: QueryTable, *, cutoff: int, seed: int, small: SmallG
         "range": delta_range(table),
         "utility": _utility(table, measures, cutoff),
         "measures": measures,
-    }
+    } | ({"label_shift": table.label_shift} if table.label_shift else {})
 
 
 def _of_groups(table: QueryTable, seed: int, is_small: BoolArray) -> dict[str, Any]:
@@ -168,15 +176,19 @@ def summarise(
         "infeasible": _infeasible(table),
     }
     found = judged | measured
+    if table.unknown:
+        found["unknown"] = unknown_summary(table)
     if table.each_item:
         found["items"] = measured["items"] | judged_items(table)
-    return {name: found[name] for name in ORDER}
+    return {name: found[name] for name in ORDER if name in found}
 
 
 def _queries(table: JudgedTable, small: BoolArray) -> dict[str, Any]:
-    applicable, judged, fair = (int(lists.sum()) for lists in (table.applicable, table.judged, table.fair))
-    interval = wilson(fair, judged)
-    held_by_others = table.judged & ~table.fair & (table.holds | small).all(axis=1)
+    applicable, judged, fair = (int(lists.sum()) for lists in (table.possible, table.judged, table.fair))
+    interval = _pair(wilson(fair, judged))
+    if interval is not None and table.undecided.any():
+        interval[1] = (wilson(fair + int(table.undecided.sum()), judged) or interval)[1]
+    held_by_others = table.broken & (table.holds | small).all(axis=1)
     return {
         "total": len(table),
         "applicable": applicable,
@@ -185,7 +197,7 @@ def _queries(table: JudgedTable, small: BoolArray) -> dict[str, Any]:
         "judged": judged,
         "fair": fair,
         "share": fair / judged if judged else None,
-        "ci": list(interval) if interval else None,
+        "ci": interval,
         "small_only": int(held_by_others.sum()),
     }
 
@@ -220,9 +232,9 @@ def _suggested_delta(table: JudgedTable, fairness: Fairness) -> float | None:
 
     Round is 1, 2 or 5 times a power of ten; a share is no larger than `USUAL_SHARE`.
     """
-    if table.judged.any() or not table.applicable.any():
+    if table.judged.any() or not table.possible.any():
         return None
-    reach = table.largest_delta[table.applicable]
+    reach = table.reach[table.possible & np.isfinite(table.reach)]
     wanted = (float(np.median(reach)) or float(reach.max())) / 5
     if wanted <= 0:
         return None
@@ -239,10 +251,10 @@ class _GroupMeans:
         sizes, present = table.sizes[table.applicable], table.present[table.applicable]
         exposure = np.where(present, sizes * table.exposure[table.applicable], 0.0)
         violation = np.where(present, table.violation[table.applicable], 0.0)
-        due = sizes * (exposure.sum(axis=1) / np.maximum(sizes.sum(axis=1), 1))[:, None]
+        due = sizes * table.list_exposure[table.applicable][:, None]
         numerators = np.hstack([exposure, exposure, violation])
         denominators = np.hstack([sizes, due, present]).astype(np.float64)
-        self.items = sizes.sum(axis=0)
+        self.items, self.lists = sizes.sum(axis=0), present.sum(axis=0)
         self._ratios = RatiosOfSums(numerators, denominators, seed=seed)
         self.exposure, self.relative, self.violation = np.split(self._ratios.values, 3)
 
@@ -285,7 +297,6 @@ def _worst(table: QueryTable, small: BoolArray) -> list[dict[str, Any]]:
     groups = sizes.argmax(axis=1)
     largest = sizes[np.arange(len(table)), groups]
     order = np.argsort(-largest, kind="stable")[:LISTED]
-    lengths = table.sizes.sum(axis=1)
     return [
         {
             "query": plain(table.query_ids[q]),
@@ -293,7 +304,7 @@ def _worst(table: QueryTable, small: BoolArray) -> list[dict[str, Any]]:
             **({} if table.items is None else {"item": plain(table.items[q, groups[q]])}),
             "violation": float(table.violation[q, groups[q]]),
             "exposure": float(table.exposure[q, groups[q]]),
-            "mean_exposure": float(np.nansum(table.sizes[q] * table.exposure[q]) / lengths[q]),
+            "mean_exposure": float(table.list_exposure[q]),
         }
         for q in order
         if largest[q] >= 0
@@ -307,6 +318,7 @@ def _groups(table: QueryTable, means: _GroupMeans, small: BoolArray) -> dict[str
             "items": int(items[g]),
             "queries": int(lists[g]),
             "compared": int(means.items[g]),
+            "compared_queries": int(means.lists[g]),
             "exposure_mean": _known(means.exposure[g]),
             "exposure_ci": means.exposure_ci(g),
             "relative_mean": _known(means.relative[g]),
@@ -340,7 +352,7 @@ def delta_range(table: QueryTable) -> dict[str, float]:
     """The smallest delta that every list can hold, and the largest that still forbids something."""
     return {
         "smallest": float(table.smallest_delta.max(initial=0.0)),
-        "largest": float(table.largest_delta.max(initial=0.0)),
+        "largest": float(table.reach[np.isfinite(table.reach)].max(initial=0.0)),
     }
 
 
@@ -357,9 +369,9 @@ def _measures(table: QueryTable, cutoff: int, seed: int) -> dict[str, dict[str, 
     """Of each measure: what it is, its mean over the queries where it is defined, and how many those are."""
     found = {}
     for name, values in table.measures.items():
-        measure, defined = parse_measure(name), _defined(values)
+        measure, defined = table.kinds[name], _defined(values)
         found[name] = {
-            "label": measure.title(cutoff),
+            "label": measure.title(cutoff, label_shift=table.label_shift),
             "unit": measure.unit,
             "better": measure.better,
             "mean": _mean(defined),

@@ -70,7 +70,8 @@ def file_reader(source: Any, mapping: Mapping[str, Any]) -> ReadAgain:
     """Reads a file, upload or frame with these arguments of `read_dataset`, or another with the same ones."""
 
     def read_again(*, file: str | None = None, **changes: Any) -> RankingDataset:
-        arguments = {name: value for name, value in {**mapping, **changes}.items() if value is not None}
+        of_file = {"sheet": None} if file is not None else {}  # the sheets of another file have names of their own
+        arguments = {name: value for name, value in {**mapping, **of_file, **changes}.items() if value is not None}
         return read_dataset(source if file is None else Path(file), **arguments)
 
     return read_again
@@ -86,7 +87,7 @@ def sample_reader(sample: str, grouping: str | None = None, *, test_part: bool =
     """Reads a bundled dataset, of which only the grouping can be another."""
 
     def read_again(*, file: str | None = None, **changes: Any) -> RankingDataset:
-        columns = [name for name in ("score", "rank") if changes.get(name) is not None]
+        columns = [name for name in ("score", "rank", "sheet") if changes.get(name) is not None]
         if file is not None or columns:
             what = f"file={file}" if file is not None else f"{columns[0]}={changes[columns[0]]}"
             raise ConfigError(
@@ -205,6 +206,8 @@ def _data(first: FirstRanking, rival: Rival, model: Estimator | None) -> Ranking
     changes: dict[str, Any] = {}
     if rival.score is not None or rival.rank is not None:
         changes |= {"score": rival.score, "rank": rival.rank}
+    if rival.sheet is not None:
+        changes["sheet"] = rival.sheet
     if rival.group:
         plain = ("group_quantiles", "group_thresholds", "group_against_rest", "group_names", "leave_out_groups")
         changes |= {"group": list(rival.group), **dict.fromkeys(plain)}
@@ -218,7 +221,7 @@ def _data(first: FirstRanking, rival: Rival, model: Estimator | None) -> Ranking
     if rival.file is not None and not rival.group and spec is not None and spec.numeric:
         # Cut at the thresholds of the first: groups of the same name are to mean the same.
         cut = ("group_quantiles", "group_thresholds", "group_against_rest", "group_names", "leave_out_groups")
-        changes |= {"group": spec, **dict.fromkeys(cut)}
+        changes |= {"group": spec, **dict.fromkeys((*cut, "drop_rows"))}
     return first.read_again(file=rival.file, **changes)
 
 

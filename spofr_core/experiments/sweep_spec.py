@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from spofr_core.config import StrictModel
+from spofr_core.config import MOST_COUNT, StrictModel
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import NOTIONS, PositionBias, Quota, Unit, format_delta, share_settings
@@ -41,8 +41,8 @@ def _named_by_text(content: Any) -> Any:
 
 
 def rivals() -> tuple[str, ...]:
-    """The methods that a comparison is about: all but the baselines."""
-    return tuple(method.name for method in METHODS.values() if method.role == "rival")
+    """The methods that a comparison is about: all but the baselines, and none with other settings beside itself."""
+    return tuple(m.name for m in METHODS.values() if m.role == "rival" and m.variant_of is None)
 
 
 class DatasetSpec(StrictModel):
@@ -133,7 +133,7 @@ class RunConfig(StrictModel):
     groups: Groups | None = None
     notion: str = "exposure"
     position_bias: PositionBias = Field(default_factory=PositionBias)
-    clicks: int | None = Field(default=None, ge=1)
+    clicks: int | None = Field(default=None, ge=1, le=MOST_COUNT)
     click_noise: float = Field(default=0.0, ge=0, le=1)
     seed: int = Field(default=0, ge=0, lt=2**63)  # tables of runs hold it in 64 bits with a sign
     data_seed: int = Field(default=0, ge=0, lt=2**63)
@@ -170,7 +170,8 @@ class RunConfig(StrictModel):
     @field_validator("settings")
     @classmethod
     def _settings_of_now(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        return renamed_settings(settings)
+        before = {"mix": 0.0} if "margin" in settings and "mix" not in settings else {}  # there was a plain warm-up
+        return renamed_settings(settings) | before
 
     @cached_property
     def run(self) -> str:
@@ -390,7 +391,7 @@ class SweepSpec(StrictModel):
     def _settings(self, method: str, scorer: str | None = None) -> dict[str, Any]:
         """All settings written out, so that a run says what it did even when a default changes."""
         of_scorer = {} if scorer is None else {"scorer": scorer, **self.scorer_settings.get(scorer, {})}
-        given = {**self.training, **of_scorer, **self.method_settings.get(method, {})}
+        given = {**self.training, **of_scorer, **METHODS[method].recipe, **self.method_settings.get(method, {})}
         for name, grid in (("seed", "seeds"), ("penalty", "penalties")):
             if name in given:
                 raise ConfigError(f"{name!r} is a grid of the sweep, not a setting: put it into {grid!r}.")

@@ -86,7 +86,7 @@ def with_estimates(model: Estimator, data: RankingDataset) -> RankingDataset:
 
     A model that solves the programme gives it calibrated estimates, which are not the raw scores of its network.
     """
-    return data.with_scores(model.estimates(data))
+    return data.replace(score=model.estimates(data), ranks=False)
 
 
 def _saved_model(folder: Path) -> TrainedModel:

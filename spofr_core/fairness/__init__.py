@@ -13,6 +13,7 @@ from spofr_core.fairness.delta_text import (
 from spofr_core.fairness.exposure import Discount, PositionBias, is_nonincreasing
 from spofr_core.fairness.fairness import Fairness
 from spofr_core.fairness.feasibility import cannot_fail, feasible, largest_delta, rounding_of_violations, smallest_delta
+from spofr_core.fairness.labellings import MOST_LABELLINGS, Labellings, largest_first, mean_range
 from spofr_core.fairness.merits import MeritVariant, group_merits
 from spofr_core.fairness.notions import NOTIONS, Notion
 from spofr_core.fairness.quota import Quota, Windows
@@ -20,12 +21,14 @@ from spofr_core.fairness.quota_text import parse_quota, quota_options
 from spofr_core.fairness.terms import TOLERANCE, Terms
 
 __all__ = [
+    "MOST_LABELLINGS",
     "NOTIONS",
     "TOLERANCE",
     "Composition",
     "Delta",
     "Discount",
     "Fairness",
+    "Labellings",
     "MeritVariant",
     "Notion",
     "PositionBias",
@@ -39,6 +42,8 @@ __all__ = [
     "group_merits",
     "is_nonincreasing",
     "largest_delta",
+    "largest_first",
+    "mean_range",
     "parse_delta",
     "parse_deltas",
     "parse_quota",

@@ -3,7 +3,7 @@
 The totals (E_g) that rankings of a list can reach form the base polytope of a polymatroid: with vcum[k] the sum of
 the k largest exposures, any set S of groups with n_S items gets at most vcum[n_S] and at least V - vcum[n - n_S].
 Because these limits depend on S through its size alone, the 2^G conditions reduce to one per size, found by a
-knapsack over groups.
+knapsack over groups. Items without a group change n and V alone: their total takes up whatever the others leave.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def proportional_delta(position_bias: PositionBias, terms: Terms) -> FloatArray:
     sizes = terms.composition.sizes
     mu = np.where(terms.composition.applicable, terms.scale[:, 0], 0.0)
     claims = np.where(terms.constrained, sizes * terms.target, 0.0)
-    return np.asarray(_smallest_delta(sizes, claims, mu, _largest_first(position_bias, terms)))
+    return np.asarray(
+        _smallest_delta(sizes, terms.composition.lengths, claims, mu, _largest_first(position_bias, terms))
+    )
 
 
 def bisected_delta(position_bias: PositionBias, terms: Terms) -> FloatArray:
@@ -110,7 +112,7 @@ def rounding_of_violations(fairness: Fairness, terms: Terms) -> FloatArray:
 def _within_reach(terms: Terms, vcum: FloatArray) -> NDArray[np.bool_]:
     """The conditions of `feasible`, for any scales: where one is 0, abs(target) <= delta whatever the policy."""
     lower, upper = terms.total_bounds()
-    within = np.asarray(_feasible(terms.composition.sizes, lower, upper, vcum))
+    within = np.asarray(_feasible(terms.composition.sizes, terms.composition.lengths, lower, upper, vcum))
     fixed = terms.constrained & (terms.scale <= 0)
     if fixed.any():
         within &= ~np.any(fixed & (np.abs(terms.target) > terms.delta), axis=1)
@@ -182,12 +184,12 @@ def _extreme_sums(sizes: NDArray[np.int64], amounts: FloatArray, n: int, sign: f
 
 @njit(parallel=True, cache=True)
 def _feasible(
-    sizes: NDArray[np.int64], lower: FloatArray, upper: FloatArray, vcum: FloatArray
+    sizes: NDArray[np.int64], lengths: NDArray[np.int64], lower: FloatArray, upper: FloatArray, vcum: FloatArray
 ) -> NDArray[np.bool_]:  # pragma: no cover
     """The conditions of `feasible`, list by list."""
     answer = np.ones(sizes.shape[0], dtype=np.bool_)
     for q in prange(sizes.shape[0]):
-        n = sizes[q].sum()
+        n = lengths[q]
         total = vcum[n, n]
         slack = ROUNDING * total
         most_asked = _extreme_sums(sizes[q], lower[q], n, 1.0)
@@ -202,12 +204,12 @@ def _feasible(
 
 @njit(parallel=True, cache=True)
 def _smallest_delta(
-    sizes: NDArray[np.int64], claims: FloatArray, mu: FloatArray, vcum: FloatArray
+    sizes: NDArray[np.int64], lengths: NDArray[np.int64], claims: FloatArray, mu: FloatArray, vcum: FloatArray
 ) -> FloatArray:  # pragma: no cover
     """The closed form of `proportional_delta`, list by list."""
     smallest = np.zeros(sizes.shape[0])
     for q in prange(sizes.shape[0]):
-        n = sizes[q].sum()
+        n = lengths[q]
         if mu[q] <= 0.0:
             continue
         most = _extreme_sums(sizes[q], claims[q], n, 1.0)

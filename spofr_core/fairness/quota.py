@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from spofr_core.config import StrictModel
+from spofr_core.config import MOST_COUNT, StrictModel
 from spofr_core.errors import ConfigError
 from spofr_core.fairness.composition import Composition
 
@@ -56,9 +56,9 @@ class Quota(StrictModel):
     'at least 2 of women in the top 10'
     """
 
-    slack: int | None = None
-    top: int | None = None
-    minimum: dict[str, dict[int, int]] | None = None
+    slack: int | None = Field(default=None, le=MOST_COUNT)
+    top: int | None = Field(default=None, le=MOST_COUNT)
+    minimum: dict[str, dict[Annotated[int, Field(le=MOST_COUNT)], int]] | None = None
 
     @field_validator("minimum", mode="before")
     @classmethod
@@ -173,7 +173,8 @@ class Quota(StrictModel):
         impossible = np.zeros(len(lengths), dtype=np.int64)
         slack = -1 if self.slack is None else self.slack
         top = int(lengths.max(initial=1)) if self.top is None else self.top
-        _set_windows(composition.sizes, offsets, slack, top, minima, earliest, latest, impossible)
+        blocks = composition.blocks
+        _set_windows(blocks, len(names), offsets, slack, top, minima, earliest, latest, impossible)
         return Windows(offsets, earliest, latest, impossible)
 
 
@@ -185,7 +186,7 @@ class Windows:
     ----------
     offsets : (Q + 1,) int64
         List q is `offsets[q]:offsets[q + 1]`; within it group by group in the order of their codes, and in each group
-        from the best item down.
+        from the best item down, those without a group last.
     earliest, latest : (N,) int32
         First and last position of each.
     impossible : (Q,) int64
@@ -218,9 +219,13 @@ class Windows:
 
 @njit(cache=True)
 def _set_windows(
-    sizes: Longs, offsets: Longs, slack: int, top: int, minima: Longs, earliest: Ints, latest: Ints, impossible: Longs
-) -> None:  # pragma: no cover
-    """Fill in the windows; `slack` is -1 where there is none, `minima` has rows of group, depth and count."""
+    sizes: Longs, named: int, offsets: Longs, slack: int, top: int, minima: Longs, earliest: Ints, latest: Ints,
+    impossible: Longs,
+) -> None:  # fmt: skip  # pragma: no cover
+    """Fill in the windows; `slack` is -1 where there is none, `minima` has rows of group, depth and count.
+
+    Columns of `sizes` behind those of `named` groups are of items without a group, which nothing is asked of.
+    """
     n_groups = sizes.shape[1]
     head, end = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
     for q in range(len(sizes)):
@@ -230,10 +235,10 @@ def _set_windows(
         for g in range(n_groups):
             size = sizes[q, g]
             head[g], end[g] = row, row + size
-            present += size > 0
+            present += size > 0 and g < named
             for i in range(1, size + 1):
                 first, last = 1, n
-                if slack >= 0:
+                if slack >= 0 and g < named:
                     # ceil(k size / n) + slack >= i, and floor(k size / n) - slack >= i, solved for k
                     if i > slack + 1:
                         first = min(n * (i - slack - 1) // size, top) + 1

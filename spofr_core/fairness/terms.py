@@ -49,6 +49,14 @@ class Terms:
             upper = np.where(asked, (self.target + self.delta) / scale, np.inf)
         return lower, upper
 
+    def block_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """`total_bounds` with a column for each of `Composition.blocks`: items without a group have no bound."""
+        lower, upper = self.total_bounds()
+        if self.composition.ungrouped is None:
+            return lower, upper
+        free = np.full((len(lower), 1), np.inf)
+        return np.hstack([lower, -free]), np.hstack([upper, free])
+
     def total_bounds(self) -> tuple[FloatArray, FloatArray]:
         """The same interval on the group's total exposure E_g = n_g e_g."""
         lower, upper = self.bounds()

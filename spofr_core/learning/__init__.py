@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spofr_core.lazy import lazy_names
-from spofr_core.learning.methods import METHODS, Method, with_scorer
+from spofr_core.learning.losses import LOSSES, RelevanceLoss
+from spofr_core.learning.methods import METHODS, Method, departures, method_title, told_apart, with_scorer
 from spofr_core.learning.scorers import SCORERS, Scorer
 
 if TYPE_CHECKING:
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from spofr_core.learning.card_text import CARD_FILE, CardFacts, Figure, model_card
     from spofr_core.learning.estimator import Estimator, Learned
     from spofr_core.learning.events import Callback, FitReport, Progress, StopTraining
+    from spofr_core.learning.lists import Batch
     from spofr_core.learning.losses.plackett_luce import PlackettLucePolicies
+    from spofr_core.learning.losses.relevance import Loss
     from spofr_core.learning.methods.deltr import DELTR, DELTRSettings
     from spofr_core.learning.methods.fultr import FULTR, FULTRSettings
     from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
@@ -30,6 +33,8 @@ _HOME = {
     "callbacks": ("JsonLines", "ProgressBar"),
     "estimator": ("Estimator", "Learned"),
     "events": ("Callback", "FitReport", "Progress", "StopTraining"),
+    "lists": ("Batch",),
+    "losses.relevance": ("Loss",),
     "losses.plackett_luce": ("PlackettLucePolicies",),
     "methods.deltr": ("DELTR", "DELTRSettings"),
     "methods.fultr": ("FULTR", "FULTRSettings"),
@@ -49,9 +54,11 @@ __all__ = [
     "CARD_FILE",
     "DELTR",
     "FULTR",
+    "LOSSES",
     "METHODS",
     "SCORERS",
     "SPOFR",
+    "Batch",
     "Callback",
     "CardFacts",
     "CollapsedScores",
@@ -63,6 +70,7 @@ __all__ = [
     "JsonLines",
     "Learned",
     "LearningWarning",
+    "Loss",
     "Method",
     "PlackettLucePolicies",
     "PredictThenOptimize",
@@ -70,6 +78,7 @@ __all__ = [
     "ProgrammeEstimator",
     "Progress",
     "ProgressBar",
+    "RelevanceLoss",
     "SPOFRSettings",
     "Scorer",
     "StopTraining",
@@ -78,11 +87,14 @@ __all__ = [
     "Unfair",
     "UnfairSettings",
     "Uniform",
+    "departures",
     "export_onnx",
     "load_model",
     "make_estimator",
     "method_named",
+    "method_title",
     "model_card",
+    "told_apart",
     "with_scorer",
 ]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spofr_core.learning.methods import METHODS
+from spofr_core.learning.methods import METHODS, departures, method_title, with_scorer
 
 if TYPE_CHECKING:
     from spofr_core.learning.estimator import Estimator
@@ -61,11 +61,13 @@ class CardFacts:
 def model_card(model: Estimator, facts: CardFacts | None = None) -> str:
     """The card of a trained model, as Markdown."""
     told, learned, method, fairness = facts or CardFacts(), model.learned, METHODS[model.method], model.fairness
-    quota = fairness.every_ranking
+    quota, settings = fairness.every_ranking, model.settings.to_dict()
+    title = method_title(with_scorer(model.method, settings, learned.report.best))
+    unusual = departures(model.method, settings).items()
     delta = fairness.delta_text if method.steered_by == "delta" else "none: this method is not asked for one"
     sections = {
         "What it is": [
-            f"A ranker trained with **{method.title}** (`--method {method.name}`). {method.about}",
+            f"A ranker trained with **{title}** (`--method {method.name}`). {method.about}",
             f"What a query can count on: {method.promise}.",
         ],
         "What it was asked for": [
@@ -75,6 +77,8 @@ def model_card(model: Estimator, facts: CardFacts | None = None) -> str:
             f"- Exposure of position j: `{fairness.position_bias.label}`",
             f"- Groups: {_names(learned.group_names)}",
         ],
+        "How it was trained": [f"- {name}: {value} (by default: {usual})" for name, (value, usual) in unusual]
+        or ["With all settings at their defaults."],
         "What it learned from": [
             f"- Data: {_code(told.data) if told.data else 'not named'}",
             *(f"- Fingerprint of the {part} part: `sha256:{digest}`" for part, digest in learned.report.data.items()),
@@ -87,7 +91,7 @@ def model_card(model: Estimator, facts: CardFacts | None = None) -> str:
         "Made with": [", ".join(f"{name} {number}" for name, number in learned.report.versions.items()) + "."],
     }
     body = "\n\n".join(f"## {title}\n\n" + _joined(lines) for title, lines in sections.items())
-    return f"# Model card: {method.title}\n\n{body}\n"
+    return f"# Model card: {title}\n\n{body}\n"
 
 
 def _measured(figures: Sequence[Figure]) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from spofr_core.data import GroupSpec, RankingDataset
 from spofr_core.data.calibration import Calibration, calibration_from_dict
+from spofr_core.data.groups.regrouping import in_groups_of
 from spofr_core.errors import ConfigError, DataError, SpofrError, first_line
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
@@ -22,7 +23,7 @@ from spofr_core.learning.card_text import CARD_FILE, model_card
 from spofr_core.learning.checkpoint import Checkpoint
 from spofr_core.learning.decisions import Decision
 from spofr_core.learning.events import Callback, FitReport
-from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, refuse_items, repeats
+from spofr_core.learning.lists import IntArray, Lists, feature_table, merge_repeats, repeats, training_parts
 from spofr_core.learning.losses.relevance import Loss
 from spofr_core.learning.model_files import ModelFile, read_model, read_text_file, versions, write_model
 from spofr_core.learning.problems import CollapsedScores
@@ -153,8 +154,8 @@ class Estimator(ABC):
         RankingDataset.require(train, "train")
         if validation is not None:
             RankingDataset.require(validation, "validation")
-        refuse_items(train)
-        notes = self._promises()
+        train, validation, told = training_parts(train, validation)
+        notes = [*self._promises(), *told]
         columns = self._columns(train)
         table, rows = feature_table(train)
         scaler = Scaler.fit(table[:, columns], np.bincount(rows, minlength=len(table)), self.settings.scaling)
@@ -166,15 +167,15 @@ class Estimator(ABC):
             )
         if float(lists.labels.min()) == float(lists.labels.max()):
             raise DataError(
-                f"All {train.n_items:,} training items have the relevance {float(lists.labels.max()):g}: there is no "
-                "order to learn. Choose a column of labels that differ.",
+                f"All {train.n_items:,} training items have the relevance {np.asarray(train.relevance)[0]:g}: there is "
+                "no order to learn. Choose a column of labels that differ.",
                 column="relevance",
             )
         if validation is None:
             lists, held_out = self._hold_out(lists, notes)
         else:
             held_out = self._judges(
-                Lists.of(self._same_groups(validation, train), scaler, self._columns(validation, train)), notes
+                Lists.of(in_groups_of(validation, train), scaler, self._columns(validation, train)), notes
             )
         scorer = self._scorer_type.build(len(columns), self.settings)
         outcome = Trainer(
@@ -262,7 +263,10 @@ class Estimator(ABC):
         return self.learned.report
 
     def scores(self, data: RankingDataset) -> FloatArray:
-        """Scores of all items, flat, higher is better. Labels of `data` are never looked at."""
+        """Scores of all items, flat, higher is better. Labels of `data` are never looked at.
+
+        They are in the order of the dataset: ``pd.Series(scores, index=frame.index[data.rows])`` has that of the frame.
+        """
         RankingDataset.require(data)
         learned = self.learned
         columns = self._columns_by_name(data, learned.feature_names)
@@ -394,16 +398,6 @@ class Estimator(ABC):
                 column="features",
             )
         return np.array([place[name] for name in names], dtype=np.int64)
-
-    @staticmethod
-    def _same_groups(validation: RankingDataset, train: RankingDataset) -> RankingDataset:
-        """The validation data with the group codes of the training data."""
-        if validation.group_names == train.group_names:
-            return validation
-        extra = tuple(name for name in validation.group_names if name not in train.group_names)
-        names = (*train.group_names, *extra)
-        code = np.array([names.index(name) for name in validation.group_names], dtype=np.int32)
-        return validation.with_groups(code[validation.groups], names)
 
     def _identity(self, train: RankingDataset, validation: RankingDataset | None) -> str:
         data = [train.fingerprint, None if validation is None else validation.fingerprint]

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from spofr_core.data import RankingDataset
 from spofr_core.data.ids import plain
+from spofr_core.data.score_array import label_note
 from spofr_core.errors import ConfigError, DataError
+from spofr_core.fairness import Composition
 from spofr_core.learning.scorers import Scorer
 from spofr_core.learning.scorers.scaling import Scaler
 
@@ -30,6 +32,27 @@ def refuse_items(train: RankingDataset) -> None:
             "A model is trained with groups, which training and test lists share; an item on its own is in one list. "
             "Train with a group column, then ask for model.policies(data.with_each_item())."
         )
+
+
+def training_parts(
+    train: RankingDataset, validation: RankingDataset | None
+) -> tuple[RankingDataset, RankingDataset | None, list[str]]:
+    """Both parts with the larger of their two label shifts, so that a label means the same in both, and a note of it.
+
+    All losses take the shifted labels. SPO+ and FULTR's policy gradient hang on differences within a list alone, and
+    are the same as with the labels as they are.
+
+    Raises
+    ------
+    ConfigError
+        For training data with each item on its own.
+    """
+    refuse_items(train)
+    shift = max(part.label_shift for part in (train, validation) if part is not None)
+    if not shift:
+        return train, validation, []
+    other = None if validation is None else validation.replace(label_shift=shift)
+    return train.replace(label_shift=shift), other, [label_note(shift)]
 
 
 def _refuse_extreme_labels(labels: NDArray[np.float64], data: RankingDataset) -> None:
@@ -57,13 +80,15 @@ class Lists:
     rows : (N,) int64 tensor
         Row of each item in the table.
     labels : (N,) float32 tensor
-        Relevance, or inverse-propensity labels.
+        Gains: relevance, or inverse-propensity labels, shifted so that none is below 0.
     codes : (N,) int32
-        Group of each item.
+        Group of each item, as in `RankingDataset.groups`.
     offsets : (Q + 1,) int64
     group_names : tuple of str
     weights : (Q,) float64
         How many times each list counts in a mean.
+    label_shift : float
+        What was added to every label; DCG is told without it.
     """
 
     table: torch.Tensor
@@ -73,22 +98,24 @@ class Lists:
     offsets: IntArray
     group_names: tuple[str, ...]
     weights: NDArray[np.float64]
+    label_shift: float = 0.0
 
     @classmethod
     def of(cls, data: RankingDataset, scaler: Scaler, columns: IntArray) -> Lists:
         """Scale the chosen feature columns of a dataset with labels."""
-        if data.relevance is None:
+        if data.gains is None:
             raise DataError("Learning needs relevance labels; choose a relevance column.", column="relevance")
         table, rows = feature_table(data)
-        _refuse_extreme_labels(data.relevance, data)
+        _refuse_extreme_labels(data.gains, data)
         return cls(
             table=torch.from_numpy(scaler.transform(table if len(columns) == table.shape[1] else table[:, columns])),
             rows=torch.from_numpy(rows),
-            labels=torch.from_numpy(data.relevance.astype(np.float32)),
+            labels=torch.from_numpy(data.gains.astype(np.float32)),
             codes=np.array(data.groups),
             offsets=np.array(data.offsets),
             group_names=data.group_names,
             weights=np.ones(len(data)),
+            label_shift=data.label_shift,
         )
 
     def scores(self, scorer: Scorer) -> NDArray[np.float64]:
@@ -117,9 +144,12 @@ class Lists:
     @cached_property
     def group_counts(self) -> IntArray:
         """(Q, G): items of each group in each list."""
-        n_groups = len(self.group_names)
-        cell = np.repeat(np.arange(len(self), dtype=np.int64) * n_groups, self.lengths) + self.codes
-        return np.bincount(cell, minlength=len(self) * n_groups).reshape(len(self), n_groups)
+        return self.composition.sizes
+
+    @cached_property
+    def composition(self) -> Composition:
+        """Items of each group and of none in each list."""
+        return Composition.of(self.codes, self.offsets, self.group_names)
 
     @cached_property
     def label_totals(self) -> NDArray[np.float64]:
@@ -144,6 +174,7 @@ class Lists:
             offsets=offsets,
             group_names=self.group_names,
             weights=self.weights[queries],
+            label_shift=self.label_shift,
         )
 
     def _rows(self, queries: IntArray) -> tuple[IntArray, IntArray]:

@@ -31,7 +31,8 @@ class Stage:
     """One loss, minimised until validation stops improving. A later stage starts from the best weights so far.
 
     What a stage with a `margin` finds replaces the weights that it started from only if the utility on the validation
-    lists is higher by that many standard errors.
+    lists is higher by that many standard errors. Without one, a stage that is `anew` keeps the best of its own weights,
+    even where those that it started from are better.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Stage:
     max_steps: int
     max_epochs: int | None = None
     margin: float = 0.0
+    anew: bool = False
 
 
 @dataclass
@@ -136,6 +138,7 @@ class Trainer:
             self._tell("start")
             if saved is None:
                 self._validate()
+                self._begin()
             while self._at.stage < len(self._stages) and self._at.stopped != "callback":
                 reason = self._epoch(self._stages[self._at.stage])
                 if reason:
@@ -207,12 +210,22 @@ class Trainer:
             if self._validator is not None:
                 self._scorer.restore(self._best)
             self._scorer.start(self._stages[at.stage].learning_rate)
+            self._begin()
+
+    def _begin(self) -> None:
+        """Forget how good the weights are that a stage starts from, where only its own may be kept."""
+        if self._stages[self._at.stage].anew:
+            self._at.best_objective = -math.inf
 
     def _chosen(self, validator: Validator) -> Weights:
         """The best weights, or those that the last stage started from if it does not beat them by its margin."""
         at, margin = self._at, self._stages[-1].margin
         in_earlier_stage = at.stage < len(self._stages) - 1
-        if in_earlier_stage or at.best_step == at.start_step or not margin:
+        if in_earlier_stage or not margin:
+            return self._best
+        name, kept = self._stages[-1].name, f"the weights of {self._stages[-2].name!r} were kept."
+        if at.best_step == at.start_step:
+            self._notes = (f"No step of {name} was better on the validation lists: {kept}",)
             return self._best
         scores = []
         for weights in (self._best, self._start):
@@ -222,10 +235,9 @@ class Trainer:
         if gain >= margin * error:
             return self._best
         at.best_step = at.start_step
-        name = self._stages[-1].name
         self._notes = (
             f"{name} gained {gain:.4f} of utility on the validation lists, {gain / error:.1f} standard errors and less "
-            f"than the {margin:g} asked for: the weights of {self._stages[-2].name!r} were kept.",
+            f"than the {margin:g} asked for: {kept}",
         )
         return self._start
 

@@ -10,6 +10,9 @@ from pydantic import Field, field_validator, model_validator
 from spofr_core.config import StrictModel
 from spofr_core.learning.scorers import SCORERS
 
+_WIDEST = 100_000
+"""Neurons of a layer."""
+
 
 class TrainingSettings(StrictModel):
     """How a scorer is trained. Every method takes these settings, so that comparisons give all of them the same.
@@ -23,6 +26,7 @@ class TrainingSettings(StrictModel):
         Of a network: widths of the hidden layers; () is a linear scorer. "halving" halves the number of features until
         one is left (58 features: 29-14-7-3), as the SPOFR paper does; such narrow ends collapse on some seeds.
     learning_rate : float, default 1e-3
+        Of Adam; of trees, what share of each is added.
     batch_size : int, default 64
         Lists per step; trees see most lists in each.
     weight_decay : float, default 0
@@ -66,6 +70,11 @@ class TrainingSettings(StrictModel):
     exclude_features: tuple[str, ...] = ()
     seed: int = Field(default=0, ge=0, lt=2**64)
 
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Every setting that nobody has to choose, at its default."""
+        return {name: field.default for name, field in cls.model_fields.items() if not field.is_required()}
+
     @model_validator(mode="before")
     @classmethod
     def _usual_of_scorer(cls, settings: dict[str, Any]) -> dict[str, Any]:
@@ -85,8 +94,8 @@ class TrainingSettings(StrictModel):
     @field_validator("hidden")
     @classmethod
     def _positive(cls, hidden: tuple[int, ...] | str) -> tuple[int, ...] | str:
-        if not isinstance(hidden, str) and any(width < 1 for width in hidden):
-            raise ValueError(f"hidden is {list(hidden)}; every layer needs a width of 1 or more.")
+        if not isinstance(hidden, str) and any(not 1 <= width <= _WIDEST for width in hidden):
+            raise ValueError(f"hidden is {list(hidden)}; every layer needs a width of 1 or more, up to {_WIDEST:,}.")
         return hidden
 
 
@@ -130,6 +139,8 @@ def settings_in_names(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings.get("scorer", "network") != "network":
         return dict(settings)
     kept = {name: value for name, value in settings.items() if name not in ("scorer", "leaves", "leaf_items")}
+    if kept.get("mix") == 0:
+        del kept["mix"]
     if kept.get("loss") in LOSSES_CALLED_SCORERS:
         kept["scorer"] = kept.pop("loss")
     return kept

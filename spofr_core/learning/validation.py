@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spofr_core.fairness import TOLERANCE, Composition, Fairness
+from spofr_core.fairness import TOLERANCE, Fairness
 from spofr_core.learning.decisions import Decision
 from spofr_core.learning.lists import Lists
 from spofr_core.learning.scorers import Scorer
@@ -59,12 +59,12 @@ class Validator:
         penalty: Penalty | None = None,
     ) -> None:
         self.lists = lists
-        self._labels = lists.labels.numpy().astype(np.float64)
+        self._labels = lists.labels.numpy().astype(np.float64) - lists.label_shift
         self._share = lists.weights / lists.weights.sum()
         self._item_share = np.repeat(self._share, lists.lengths)
         self._decision = decision
         self._penalty = penalty
-        self._composition = Composition.of(lists.codes, lists.offsets, lists.group_names)
+        self._composition = lists.composition
         self._terms = fairness.terms(self._composition)
         self._best = self._mean_dcg(best_worth)
 

@@ -48,7 +48,7 @@ def parse_measure(text: str | Measure) -> Measure:
     Raises
     ------
     ConfigError
-        For a name, a depth or a setting that there is not.
+        For a name, a depth or a setting that there is not, and for a measure of one's own with the name of another.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def parse_measure(text: str | Measure) -> Measure:
     Skew@10(group=women)
     """
     if isinstance(text, Measure):
-        return text
+        return _unmistaken(text, MEASURES[text.name]) if text.name in MEASURES else text
     if not isinstance(text, str):
         raise ConfigError(f"A measure is named by a text such as 'NDKL' or 'Skew@10', got {text!r}.")
     name, settings = parse_text(text)
@@ -71,7 +71,17 @@ def parse_measures(wanted: Iterable[str | Measure] | str | Measure) -> list[Meas
     """Several measures, each once, in the order in which they are named; ``"all"`` stands for every one."""
     texts = [wanted] if isinstance(wanted, str | Measure) else list(wanted)
     named = [m for text in texts for m in (MEASURES.values() if text == "all" else [parse_measure(text)])]
-    return list(dict.fromkeys(named))
+    once: dict[Measure, Measure] = {}
+    for measure in named:
+        _unmistaken(measure, once.setdefault(measure, measure))
+    return list(once)
+
+
+def _unmistaken(mine: Measure, theirs: Measure) -> Measure:
+    """The first of two measures of one name, which must find the same."""
+    if not mine.finds_what(theirs):
+        raise ConfigError(f"There is a measure {mine.name!r} already; give yours another name.")
+    return mine
 
 
 def _aliases(measure: Measure) -> list[str]:

@@ -6,14 +6,16 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spofr_core.config import MOST_COUNT
 from spofr_core.errors import ConfigError, first_line
 from spofr_core.files import parse_json
+from spofr_core.read_only import read_only
 
 if TYPE_CHECKING:
     from spofr_core.data import RankingDataset
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+UNKNOWN_GROUP = "the group of an item is not known"
 Better = Literal["higher", "lower", "closer", ""]
 
 COLUMNS = frozenset(
     ("query", "group", "n", "exposure", "lower", "upper", "violation", "delta_fair", "applicable", "feasible")
 )
 """Columns that the table of an audit has besides those of the measures."""
+_ROUNDING = 1e-9
 _PLAIN = re.compile(r"[^\W\d][\w.+-]*")
 """A word that needs no quotes in the text of a measure."""
 
@@ -78,8 +82,10 @@ class Measure:
         What is below it is flagged, as the four-fifths rule does.
     needs : tuple of str
         Attributes of `RankingDataset` that must be there, such as "relevance".
+    of_gains : bool
+        Whether it takes labels of 0 or more: `RankingView.gains` and not `RankingView.relevance`.
     of_groups : bool
-        Whether it compares groups, and so says nothing where each item is on its own.
+        Whether it compares groups, and so says nothing where each item is on its own, or the group of one not known.
     description, formula, source : str
         A sentence, the formula in plain characters, and who proposed it.
     parameters : mapping of str to default
@@ -103,6 +109,7 @@ class Measure:
     limits: tuple[float, float] = (-np.inf, np.inf)
     flag_below: float | None = None
     needs: tuple[str, ...] = ()
+    of_gains: bool = False
     of_groups: bool = False
     description: str = ""
     formula: str = ""
@@ -116,7 +123,7 @@ class Measure:
     def __post_init__(self) -> None:
         if self.name in COLUMNS:
             raise ConfigError(f"A measure cannot be called {self.name!r}: the table of an audit has that column.")
-        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+        object.__setattr__(self, "settings", read_only(self.settings))
 
     # -- the value -----------------------------------------------------------------------------------
 
@@ -188,22 +195,49 @@ class Measure:
                 f"The measure {self.name!r} returned values of shape {values.shape} for {queries} queries; "
                 "return one value per query, NaN where it is undefined."
             )
+        for place in np.flatnonzero(np.isinf(values))[:1]:
+            raise ConfigError(
+                f"The measure {self.name!r} is {values[place]} for query {str(view.data.query_ids[place])!r}; "
+                "return a finite value, or NaN where it is undefined."
+            )
+        overall = whole.overall
+        if self.of_groups and view.unknown_group.any():
+            values, overall = np.where(view.unknown_group, np.nan, values), None
+            kept = {reason: where & ~view.unknown_group for reason, where in whole.why.items()}
+            whole = replace(whole, why={**kept, UNKNOWN_GROUP: view.unknown_group})
         silent = np.isnan(values) & ~np.any([*whole.why.values(), np.zeros(queries, dtype=bool)], axis=0)
         why = {reason: np.asarray(where) for reason, where in whole.why.items() if np.any(where)}
-        return Values(
-            values, why | ({"it is undefined there": silent} if silent.any() else {}), whole.error, whole.overall
-        )
+        return Values(values, why | ({"it is undefined there": silent} if silent.any() else {}), whole.error, overall)
+
+    def limits_of(self, values: FloatArray) -> tuple[float, float]:
+        """`limits`, or none on a side where values are beyond it: the DCG of labels below 0 may be below 0."""
+        low, high = self.limits
+        below, above = np.any(values < low - _ROUNDING), np.any(values > high + _ROUNDING)
+        return -np.inf if below else low, np.inf if above else high
 
     # -- words ---------------------------------------------------------------------------------------
 
-    def title(self, cutoff: int = 10) -> str:
-        """The label with the depth in it, and the settings behind it; `cutoff` is the depth where none is set."""
+    def hangs_on_shift(self, target: Any = None) -> bool:
+        """Whether it changes with what is added to all labels; `target` is that of measures that do not say theirs."""
+        own = self.settings.get("target") or target
+        return self.of_gains or ("target" in self.parameters and own == "relevant")
+
+    def title(self, cutoff: int = 10, *, label_shift: float = 0.0, target: Any = None) -> str:
+        """The label with the depth in it, and the settings behind it; `cutoff` is the depth where none is set.
+
+        So is a shift of the labels that it hangs on.
+        """
         depth = self.settings.get("k", self.depth)
         shown = self.label.replace("@k", f"@{depth or cutoff}") if "@k" in self.label else self.label
         if "@k" not in self.label and self.settings.get("k") is not None:
             shown = f"{shown}@{self.settings['k']}"
-        said = ", ".join(f"{name} {value}" for name, value in self.settings.items() if name != "k")
-        return f"{shown} ({said})" if said else shown
+        said = [f"{name} {value}" for name, value in self.settings.items() if name != "k"]
+        said += [f"labels + {label_shift:.4g}"] if label_shift and self.hangs_on_shift(target) else []
+        return f"{shown} ({', '.join(said)})" if said else shown
+
+    def finds_what(self, other: Measure) -> bool:
+        """Whether both are worked out by the same function, whatever is set."""
+        return bool(_told_apart(self.per_query) == _told_apart(other.per_query))
 
     def wins(self, difference: float) -> bool | None:
         """Whether a difference (new minus old) is for the better; None where no way is, or it depends on the ideal."""
@@ -266,9 +300,15 @@ def _checked_depth(depth: Any, name: str) -> int:
         whole = int(depth)
     except (TypeError, ValueError):
         whole = 0
-    if whole < 1 or isinstance(depth, bool) or str(depth).strip() != str(whole):
-        raise ConfigError(f"The depth of {name}@k must be a whole number of 1 or more, got {depth!r}.")
+    if not 1 <= whole <= MOST_COUNT or isinstance(depth, bool) or str(depth).strip() != str(whole):
+        allowed = "of 1 or more" if whole < 1 else f"up to {MOST_COUNT:,}"
+        raise ConfigError(f"The depth of {name}@k must be a whole number {allowed}, got {depth!r}.")
     return whole
+
+
+def _told_apart(function: Callable[..., Any]) -> Any:
+    """What makes a function what it is: two partial functions are never equal."""
+    return (function.func, function.args, function.keywords) if isinstance(function, partial) else function
 
 
 def _written(value: Any) -> str:

@@ -24,6 +24,7 @@ TARGETS = ("list", "data", "uniform", "relevant")
 ONE_GROUP = "only one group in the list"
 NOTHING_RELEVANT = "no relevant item in the list"
 NO_TARGET = "the target leaves nothing to the groups of the list"
+NO_GROUP = "an item belongs to no group"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class Patterns:
     Attributes
     ----------
     groups : (M,) int32
-        Group at each position, ranking after ranking.
+        Group at each position, ranking after ranking; -1 for an item without one.
     rows : (M,) int32
         The items themselves, as rows of the data.
     starts : (R + 1,) int
@@ -136,8 +137,13 @@ class RankingView:
 
     @cached_property
     def relevance(self) -> FloatArray:
-        """(N,): relevance of every item, for measures that need it."""
+        """(N,): relevance of every item, for measures that need it; any number."""
         return np.asarray(self.data.relevance)
+
+    @cached_property
+    def gains(self) -> FloatArray:
+        """(N,): relevance of every item, shifted so that none is below 0, for measures that need that."""
+        return np.asarray(self.data.gains)
 
     @cached_property
     def ideal_exposure(self) -> FloatArray:
@@ -145,9 +151,9 @@ class RankingView:
         return tied_expectation(self.relevance, self.data.offsets, self.position_bias.vector(self.longest))
 
     @cached_property
-    def list_relevance(self) -> FloatArray:
-        """(Q,): summed relevance of each list."""
-        return list_sums(self.relevance, self.data.offsets)
+    def list_gains(self) -> FloatArray:
+        """(Q,): summed gains of each list."""
+        return list_sums(self.gains, self.data.offsets)
 
     def group_means(self, values: FloatArray) -> FloatArray:
         """(Q, G): mean over the items of each group; NaN where the group is absent."""
@@ -168,7 +174,7 @@ class RankingView:
     @cached_property
     def relevant_lotteries(self) -> Lotteries:
         """Rankings in which items of a group and a relevance are alike."""
-        grades, found = pd.factorize(self.relevance)
+        grades, found = pd.factorize(self.relevance, sort=True)  # a part of the data has the same order
         return self.draw(self.data.groups.astype(np.int64) * len(found) + grades)
 
     @cached_property
@@ -177,7 +183,7 @@ class RankingView:
         return self._patterns(self.relevant_lotteries)
 
     def _patterns(self, drawn: Lotteries) -> Patterns:
-        codes = np.ascontiguousarray(self.data.groups, dtype=np.int32)
+        codes = np.maximum(self.data.groups, -1, dtype=np.int32)
         return Patterns(codes[drawn.rows], drawn.rows, np.asarray(drawn.starts, dtype=np.int64), drawn.lists)
 
     def expected(
@@ -208,6 +214,16 @@ class RankingView:
         """(Q,): lists in which nobody can be compared."""
         return ~self.composition.applicable
 
+    @cached_property
+    def unknown_group(self) -> BoolArray:
+        """(Q,): lists in which the group of an item is not known."""
+        return list_sums(self.data.unknown.astype(np.float64), self.data.offsets) > 0
+
+    @cached_property
+    def no_group(self) -> BoolArray:
+        """(Q,): lists in which an item belongs to no group."""
+        return (self.composition.lengths > self.composition.grouped) & ~self.unknown_group
+
     def target_shares(self, target: Target | None = None) -> FloatArray:
         """(Q, G): the share that each group should have; rows of NaN where the target says nothing about a list.
 
@@ -229,7 +245,7 @@ class RankingView:
         elif wanted == "relevant":
             if self.data.relevance is None:
                 raise ConfigError("target is 'relevant', but the data has no relevance; take another target.")
-            weights = np.nan_to_num(self.group_means(self.relevance)) * sizes
+            weights = np.nan_to_num(self.group_means(self.gains)) * sizes
         else:
             raise ConfigError(f"'target' must be one of {list(TARGETS)} or shares by group, got {wanted!r}.")
         totals = weights.sum(axis=1, keepdims=True)

@@ -5,14 +5,15 @@ from spofr_core.policy.lotteries import Lotteries, sorted_lotteries
 from spofr_core.policy.optimal import fair_policies, fair_policy
 from spofr_core.policy.plain_sort import SortedPolicies, tied_expectation
 from spofr_core.policy.policies import Policies
-from spofr_core.policy.policy import Policy
-from spofr_core.policy.policy_table import read_table
+from spofr_core.policy.policy import Policy, most_probable
+from spofr_core.policy.policy_table import policy_document, read_table
 from spofr_core.policy.present_order import keep_present_order
 from spofr_core.policy.programme import LinearConstraint, OnInfeasible, PreparedLists, Programme, prepare
-from spofr_core.policy.proof.certificate import read_certificates, write_certificates
+from spofr_core.policy.proof.certificate import gap_text, read_certificates, write_certificates
 from spofr_core.policy.proof.file_verification import verify_file
 from spofr_core.policy.proof.prefixes import PrefixLimits, prefix_limits
-from spofr_core.policy.proof.verification import Verification, verify
+from spofr_core.policy.proof.verdicts import Verification
+from spofr_core.policy.proof.verification import verify
 from spofr_core.policy.quotas import draws_within, sorts_within
 from spofr_core.policy.ranking_policies import RankingPolicies
 from spofr_core.policy.showing.sampling import PERIODS, Sampled, sampled_violations, schedule_bound, shown_violations
@@ -47,10 +48,13 @@ __all__ = [
     "fair_policies",
     "fair_policy",
     "fair_weights",
+    "gap_text",
     "keep_present_order",
     "make_solver",
+    "most_probable",
     "moved_at_most",
     "plain_draw",
+    "policy_document",
     "prefix_limits",
     "prepare",
     "read_certificates",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
+from pandas.util import hash_array
 
 from spofr_core.policy.compiled_threads import threads_for
+from spofr_core.sizes import unit_of
 from spofr_core.splitmix import GOLDEN, splitmix64
 
 FloatArray = NDArray[np.float64]
@@ -63,11 +66,14 @@ class Lotteries:
             return np.zeros(len(self.sampled))
         drawn = np.diff(self.first)
         away = values - self.expectation(values)[self.lists]
-        variance = np.add.reduceat(self.weights * away**2, self.first[:-1])
-        return np.where(self.sampled, np.sqrt(variance / np.maximum(drawn - 1, 1)), 0.0)
+        unit = unit_of(away)
+        variance = np.add.reduceat(self.weights * (away / unit) ** 2, self.first[:-1])
+        return np.where(self.sampled, unit * np.sqrt(variance / np.maximum(drawn - 1, 1)), 0.0)
 
 
-def sorted_lotteries(scores: FloatArray, offsets: IntArray, kinds: IntArray, *, seed: int = 0) -> Lotteries:
+def sorted_lotteries(
+    scores: FloatArray, offsets: IntArray, kinds: IntArray, *, seed: int = 0, ids: NDArray[Any] | None = None
+) -> Lotteries:
     """Each list sorted by score, with the orders of its ties.
 
     Items of one kind are alike to whoever asks, so the orders of a tie are those of the kinds in it: a tie of a man
@@ -83,6 +89,8 @@ def sorted_lotteries(scores: FloatArray, offsets: IntArray, kinds: IntArray, *, 
         Which items are alike, such as codes of groups.
     seed : int
         Of the draws.
+    ids : (Q,) array, optional
+        Of the lists: with them the draws of a list do not depend on which lists it is read with.
     """
     scores = np.require(scores, np.float64, ["C", "W"])
     offsets = np.require(offsets, np.int64, ["C", "W"])
@@ -97,7 +105,9 @@ def sorted_lotteries(scores: FloatArray, offsets: IntArray, kinds: IntArray, *, 
         lengths = np.repeat(np.diff(offsets), counts)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         rows = np.empty(starts[-1], dtype=np.int32)
-        _orders_of_ties(scores, offsets, kinds, order, first, starts, sampled, np.uint64(seed), rows)
+        named = np.arange(1, len(counts) + 1) if ids is None else hash_array(np.asarray(ids))
+        states = np.uint64(seed) + GOLDEN * named.astype(np.uint64)
+        _orders_of_ties(scores, offsets, kinds, order, first, starts, sampled, states, rows)
     return Lotteries(rows, starts, first, np.repeat(1.0 / counts, counts), sampled)
 
 
@@ -164,14 +174,14 @@ def _orders_of_ties(
     first: IntArray,
     starts: IntArray,
     sampled: NDArray[np.bool_],
-    seed: np.uint64,
+    states: NDArray[np.uint64],
     rows: NDArray[np.int32],
 ) -> None:  # pragma: no cover
     """All orders of the ties of each list, in lexicographic order of the kinds, or as many as there is room for."""
     for q in prange(len(offsets) - 1):
         n = offsets[q + 1] - offsets[q]
         now = order[offsets[q] : offsets[q + 1]].copy()
-        state = splitmix64(seed + GOLDEN * np.uint64(q + 1))
+        state = splitmix64(states[q])
         for r in range(first[q], first[q + 1]):
             if sampled[q]:
                 state = _shuffle_ties(scores, now, state)

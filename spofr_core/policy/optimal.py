@@ -8,20 +8,29 @@ from typing import Any, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from spofr_core.data import RankingDataset
-from spofr_core.data.score_array import score_array
+from spofr_core.data.groups.labels import GroupLabels, MissingLabels
+from spofr_core.data.score_array import in_order_of, refuse_unlike_indexes, score_array
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
-from spofr_core.policy.programme import FloatArray, LinearConstraint, OnInfeasible, Programme, prepare
+from spofr_core.policy.programme import (
+    FloatArray,
+    LinearConstraint,
+    OnInfeasible,
+    Programme,
+    prepare,
+    refuse_quota_beside,
+)
 from spofr_core.policy.solvers.solver import Solver, make_solver
 
 
 def fair_policy(
     scores: npt.ArrayLike,
-    groups: npt.ArrayLike,
+    groups: GroupLabels,
     fairness: Fairness,
     *,
     solver: str | Solver = "exact",
@@ -29,6 +38,7 @@ def fair_policy(
     seed: int = 0,
     on_infeasible: OnInfeasible = "raise",
     constraints: Sequence[LinearConstraint] = (),
+    missing: MissingLabels = "error",
 ) -> Policy:
     """The policy of greatest utility scores' Pi w that keeps one list within the bounds of `fairness`.
 
@@ -47,7 +57,9 @@ def fair_policy(
     on_infeasible : {"raise", "relax"}
         Raise `InfeasibleFairness` where no policy satisfies the bounds, or use the smallest feasible delta and say so.
     constraints : sequence of LinearConstraint
-        Conditions of one's own, with solver="glop".
+        Conditions of one's own, with solver="glop" and without a quota; no delta is relaxed for their sake.
+    missing : {"error", "keep"}
+        Refuse a group of None, NaN or NA, or keep such items in their places, without a bound.
 
     Examples
     --------
@@ -59,9 +71,12 @@ def fair_policy(
     >>> {group: round(violation, 3) for group, violation in policy.violations.items()}
     {'a': 0.05, 'b': -0.05}
     """
+    Fairness.require(fairness)
+    refuse_quota_beside(constraints, fairness)
+    refuse_unlike_indexes(scores=scores, groups=groups)
     items = np.asarray(groups)
     offsets = np.array([0, len(items) if items.ndim else 0])
-    lists = prepare(items, offsets, fairness, discount=discount, on_infeasible=on_infeasible)
+    lists = prepare(items, offsets, fairness, discount=discount, on_infeasible=on_infeasible, missing=missing)
     chosen = make_solver(solver) if isinstance(solver, str) else solver
     programme = Programme(lists, score_array(scores), seed, tuple(constraints))
     return Policies(lists, programme.scores, chosen.solve(programme))[0]
@@ -73,7 +88,7 @@ def fair_policies(
     fairness: Fairness,
     /,
     *,
-    scores: npt.ArrayLike | None = None,
+    scores: npt.ArrayLike | pd.Series | pd.DataFrame | None = None,
     solver: str | Solver = "exact",
     discount: Discount | Sequence[float] | FloatArray | None = None,
     seed: int = 0,
@@ -85,7 +100,7 @@ def fair_policies(
 @overload
 def fair_policies(
     scores: npt.ArrayLike,
-    groups: npt.ArrayLike,
+    groups: GroupLabels,
     offsets: npt.ArrayLike,
     fairness: Fairness,
     *,
@@ -97,6 +112,7 @@ def fair_policies(
     query_ids: Sequence[Any] | npt.NDArray[Any] | None = None,
     item_ids: npt.NDArray[Any] | None = None,
     warm: Policies | None = None,
+    missing: MissingLabels = "error",
 ) -> Policies: ...
 
 
@@ -106,11 +122,11 @@ def fair_policies(*lists: Any, **settings: Any) -> Policies:
     Parameters
     ----------
     data : RankingDataset
-        Its lists, ranked by its own scores or by `scores`.
+        Its lists, ranked by its own scores or by `scores`, which may come in all ways that `data.with_scores` takes.
     scores : (N,) float
-        Flat scores; list q is `offsets[q]:offsets[q + 1]`.
+        Flat scores; list q is `offsets[q]:offsets[q + 1]`. Series beside each other must have one index.
     groups : (N,) labels
-        Any labels; with `group_names`, codes into it.
+        Any labels; with `group_names`, codes into it, `UNKNOWN` or `NO_GROUP`.
     offsets : (Q + 1,) int
     fairness, solver, discount, seed, on_infeasible
         As for `fair_policy`. Relaxed lists are named in `Policies.relaxed`.
@@ -119,6 +135,8 @@ def fair_policies(*lists: Any, **settings: Any) -> Policies:
         For messages and tables; a dataset brings its own.
     warm : Policies, optional
         Policies of the same lists for other scores or another delta, to start from.
+    missing : {"error", "keep"}
+        Of flat arrays, as for `fair_policy`.
 
     Raises
     ------
@@ -151,7 +169,7 @@ def _policies_of_data(
     fairness: Fairness,
     /,
     *,
-    scores: npt.ArrayLike | None = None,
+    scores: npt.ArrayLike | pd.Series | pd.DataFrame | None = None,
     solver: str | Solver = "exact",
     discount: Discount | Sequence[float] | FloatArray | None = None,
     seed: int = 0,
@@ -160,7 +178,7 @@ def _policies_of_data(
 ) -> Policies:
     if data.each_item:
         fairness.check_items()
-    ranked_by = data.score if scores is None else scores
+    ranked_by = data.score if scores is None else in_order_of(data, scores)
     if ranked_by is None:
         raise DataError(
             "This dataset has no score to rank by; map a score or rank column, or use data.with_scores(scores).",
@@ -184,7 +202,7 @@ def _policies_of_data(
 
 def _policies_of_arrays(
     scores: npt.ArrayLike,
-    groups: npt.ArrayLike,
+    groups: GroupLabels,
     offsets: npt.ArrayLike,
     fairness: Fairness,
     *,
@@ -196,7 +214,9 @@ def _policies_of_arrays(
     query_ids: Sequence[Any] | npt.NDArray[Any] | None = None,
     item_ids: npt.NDArray[Any] | None = None,
     warm: Policies | None = None,
+    missing: MissingLabels = "error",
 ) -> Policies:
+    refuse_unlike_indexes(scores=scores, groups=groups, item_ids=item_ids)
     lists = prepare(
         groups,
         offsets,
@@ -205,6 +225,7 @@ def _policies_of_arrays(
         group_names=group_names,
         query_ids=query_ids,
         on_infeasible=on_infeasible,
+        missing=missing,
     )
     chosen = make_solver(solver) if isinstance(solver, str) else solver
     programme = Programme(lists, score_array(scores), seed)

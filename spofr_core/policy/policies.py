@@ -138,7 +138,8 @@ class Policies:
     @cached_property
     def shadow_prices(self) -> FloatArray:
         """(Q, G): price n_g lambda_g of the active bound on each e_g; see `Policy.shadow_prices`."""
-        return self.solution.multipliers * self.lists.sizes
+        named = len(self.lists.group_names)
+        return np.asarray((self.solution.multipliers * self.lists.sizes)[:, :named])
 
     @cached_property
     def gap(self) -> FloatArray:

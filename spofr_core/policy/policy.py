@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from spofr_core.policy.policies import Policies
 
 
+def most_probable(probabilities: npt.ArrayLike, most: int) -> npt.NDArray[np.intp]:
+    """Which rankings of a lottery to show where at most so many fit: the most probable ones, in their own order."""
+    return np.sort(np.argsort(-np.asarray(probabilities), kind="stable")[:most])
+
+
 @dataclass(frozen=True, eq=False)
 class Policy:
     """A lottery over rankings of one list: a view of one entry of a batch.
@@ -63,10 +68,10 @@ class Policy:
         return self._batch.scores[self._rows]
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        """Name of each item's group."""
-        lists = self._batch.lists
-        return tuple(lists.group_names[code] for code in lists.codes[self._rows])
+    def groups(self) -> tuple[str | None, ...]:
+        """Name of each item's group; None of items without one."""
+        names = (*self._batch.lists.group_names, None)
+        return tuple(names[code] for code in self._batch.lists.codes[self._rows])
 
     @property
     def item_ids(self) -> npt.NDArray[Any]:
@@ -139,7 +144,7 @@ class Policy:
         """
         terms = self._batch.lists.terms
         priced = terms.constrained[self._index] & (terms.scale[self._index] > 0)
-        prices = np.abs(self._batch.shadow_prices[self._index, priced])
+        prices = np.abs(self._batch.shadow_prices[self._index, : len(priced)][priced])
         return float(np.sum(prices / terms.scale[self._index, priced]))
 
     @property
@@ -215,7 +220,7 @@ class Policy:
 
     def _by_group(self, table: FloatArray) -> dict[str, float]:
         lists = self._batch.lists
-        present = np.flatnonzero(lists.sizes[self._index])
+        present = np.flatnonzero(lists.terms.composition.present[self._index])
         return {lists.group_names[g]: float(table[self._index, g]) for g in present}
 
     def __repr__(self) -> str:

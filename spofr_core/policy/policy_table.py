@@ -10,17 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from spofr_core.data import RankingDataset
+from spofr_core.data import Limits, RankingDataset
 from spofr_core.data.csv_export import original, write_csv
-from spofr_core.data.ids import plain
+from spofr_core.data.formats.opening import open_table
+from spofr_core.data.ids import bare, plain
 from spofr_core.errors import DataError, first_line
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.files import write_whole
 from spofr_core.policy.policies import Policies
+from spofr_core.policy.policy import Policy
 from spofr_core.policy.programme import prepare
 from spofr_core.policy.solvers.solver import Solution
 
 COLUMNS = ("query_id", "ranking", "probability", "position", "item_id")
+_SAVED_AS = (".xlsx", ".json", ".jsonl", ".ndjson")
 MAX_RANKINGS = 1_000_000
 MAX_CELLS = 500_000_000
 """Rankings times items; a table that asks for more is refused rather than given memory."""
@@ -101,7 +104,7 @@ def from_frame(
     counts = np.where(named.any(axis=1), height - np.argmax(named[:, ::-1], axis=1), 0).astype(np.int32)
     whole = _complete(rows, query, ranking, position, item, data)
     probabilities = np.where(named & (low == high) & whole, low, np.where(named, np.nan, 0.0))
-    unknown = np.full((len(lists), len(lists.group_names)), np.nan)
+    unknown = np.full(lists.sizes.shape, np.nan)
     solution = Solution(rankings, probabilities, counts, unknown, np.full(len(lists), np.nan), solver="table")
     scores = np.zeros(data.n_items) if data.score is None else np.array(data.score)
     return Policies(lists, scores, solution, data.item_ids)
@@ -150,12 +153,47 @@ def parquet_bytes(table: pd.DataFrame) -> bytes:
     return content.getvalue()
 
 
+def policy_document(policy: Policy, *, each_item: bool = False) -> dict[str, Any]:
+    """The lottery of one list for people and JSON: ids, groups (unless each item is on its own), scores, rankings."""
+    ids = [str(name) for name in policy.item_ids.tolist()]
+    return {
+        "schema": 1,
+        "query": str(policy.query),
+        "items": [
+            {"item": item, **({} if each_item else {"group": group}), "score": float(score)}
+            for item, group, score in zip(ids, policy.groups, policy.scores, strict=True)
+        ],
+        "rankings": [
+            {"probability": float(p), "items": [ids[k] for k in ranking]}
+            for p, ranking in zip(policy.probabilities, policy.rankings, strict=True)
+        ],
+    }
+
+
+def document_table(content: object) -> pd.DataFrame | None:
+    """The long table of what `policy_document` gave; None for anything else."""
+    if not isinstance(content, dict) or not {"query", "items", "rankings"} <= content.keys():
+        return None
+    try:
+        rows = [
+            (content["query"], number, ranking["probability"], position, item)
+            for number, ranking in enumerate(content["rankings"], start=1)
+            for position, item in enumerate(ranking["items"], start=1)
+        ]
+    except (LookupError, TypeError) as error:
+        raise DataError(f"The rankings of query {content['query']!r} are damaged ({first_line(error)}).") from error
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
 def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a table that `write_table` wrote, or a folder of them as Parquet; ids in CSV are text."""
+    """Read a table that `write_table` wrote, or a folder of them as Parquet; ids in CSV are text.
+
+    A table that somebody has saved as a workbook or as JSON since is read, too.
+    """
     target = Path(path)
     kind = ".parquet" if target.is_dir() else target.suffix.lower()
-    if kind not in ("", ".parquet", ".csv") or (not kind and target.exists()):
-        raise DataError(f"{target} ends in {target.suffix!r}; policies are read from .parquet or .csv.")
+    if kind not in ("", ".parquet", ".csv", *_SAVED_AS) or (not kind and target.exists()):
+        raise DataError(f"{target} ends in {target.suffix!r}; policies are read from .parquet, .csv, .xlsx or .jsonl.")
     if not target.exists():
         raise DataError(f"There is no file {str(target)!r}. Check the path.")
     if target.is_dir() and not any(target.glob("*.parquet")):
@@ -163,21 +201,26 @@ def read_table(path: str | Path) -> pd.DataFrame:
     try:
         if kind == ".parquet":
             return pd.read_parquet(target)
-        frame = pd.read_csv(target, dtype={"query_id": str, "item_id": str}, keep_default_na=False)
+        if kind in _SAVED_AS:
+            table = open_table(target, Limits())[1]
+            columns = table.read(dict.fromkeys(table.names, "plain"))
+            frame = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()})
+        else:
+            frame = pd.read_csv(target, dtype={"query_id": str, "item_id": str}, keep_default_na=False)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{target} cannot be read as a table of policies ({first_line(error)}); give what `spofr repair` wrote."
         ) from error
     for name in ("query_id", "item_id"):
-        if name in frame.columns:
-            frame[name] = [original(cell) for cell in frame[name]]
+        if kind in (".csv", ".xlsx") and name in frame.columns:
+            frame[name] = [original(cell) if isinstance(cell, str) else cell for cell in frame[name]]
     return frame
 
 
 def _places(column: pd.Series[Any], ids: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
     """Place of each id among `ids`, compared as text."""
-    index = pd.Index([str(value) for value in ids.tolist()])
-    texts = pd.Index([str(value) for value in column.tolist()])
+    index = pd.Index([bare(str(value)) for value in ids.tolist()])
+    texts = pd.Index([bare(str(value)) for value in column.tolist()])
     if index.has_duplicates:
         raise DataError(f"Two queries of the data have the same id as text ({index[index.duplicated()][0]!r}).")
     places = index.get_indexer(texts)
@@ -192,8 +235,8 @@ def _places(column: pd.Series[Any], ids: npt.NDArray[Any], name: str) -> npt.NDA
 def _items(column: pd.Series[Any], query: npt.NDArray[np.int64], data: RankingDataset) -> npt.NDArray[np.int64]:
     """Index of each item within its list; ids are unique within a list only."""
     owners = np.repeat(np.arange(len(data)), data.list_lengths)
-    known = pd.MultiIndex.from_arrays([owners, [str(value) for value in data.item_ids.tolist()]])
-    texts = [str(value) for value in column.tolist()]
+    known = pd.MultiIndex.from_arrays([owners, [bare(str(value)) for value in data.item_ids.tolist()]])
+    texts = [bare(str(value)) for value in column.tolist()]
     if known.has_duplicates:
         row = int(np.argmax(known.duplicated()))
         raise DataError(

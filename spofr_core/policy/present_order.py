@@ -34,7 +34,9 @@ def keep_present_order(policies: Policies) -> Policies:
         return ordered
     exposure = tied_expectation(scores, lists.offsets, lists.v)
     violations = lists.terms.violations(lists.terms.composition.group_means(exposure, lists.codes, lists.offsets))
-    off = np.where(lists.terms.constrained, np.abs(violations) - lists.terms.delta, -np.inf).max(axis=1)
+    off = np.where(lists.terms.constrained, np.abs(violations) - lists.terms.delta, -np.inf).max(
+        axis=1, initial=-np.inf
+    )
     rounding = ROUNDING * rounding_of_violations(lists.fairness, lists.terms)
     return _with_shared_ties(ordered, (off <= rounding) & _sorts_within_quota(policies))
 
@@ -90,7 +92,7 @@ def _items_in_data_order(policies: Policies) -> Policies:
     lists, solution = policies.lists, policies.solution
     rankings = solution.rankings.copy()
     with threads_for(lists.n_items, enough=5_000):
-        _reorder(policies.scores, lists.codes, lists.offsets, solution.counts, len(lists.group_names), rankings)
+        _reorder(policies.scores, lists.codes, lists.offsets, solution.counts, lists.sizes.shape[1], rankings)
     return replace(policies, solution=replace(solution, rankings=rankings))
 
 

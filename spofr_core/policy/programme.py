@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from spofr_core.config import checked_seed
+from spofr_core.data.groups.labels import NO_GROUP, GroupLabels, MissingLabels, codes_of_labels
 from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError, DataError, InfeasibleFairness
 from spofr_core.fairness import (
@@ -50,7 +50,7 @@ class PreparedLists:
     Attributes
     ----------
     codes : (N,) int32
-        Group of each item, an index into `group_names`.
+        Group of each item: an index into `group_names`, or their number where an item has none.
     offsets : (Q + 1,) int64
         List q is `offsets[q]:offsets[q + 1]`.
     fairness, discount
@@ -58,7 +58,8 @@ class PreparedLists:
     terms : Terms
         The notion per list and group, with the delta in force (raised in relaxed lists).
     lower, upper : (Q, G) float
-        Bounds on each group's total exposure; infinite where nothing is asked.
+        Bounds on each group's total exposure; infinite where nothing is asked. Where items have no group, one more
+        column is theirs.
     v, w : (n_max,) float
         Position bias and discount; a list of n items uses the first n.
     query_ids : sequence, optional
@@ -97,12 +98,12 @@ class PreparedLists:
 
     @property
     def sizes(self) -> IntArray:
-        """(Q, G): items of each group in each list."""
-        return self.terms.composition.sizes
+        """(Q, G): items of each group in each list, and in one more column those of none, where there may be some."""
+        return self.terms.composition.blocks
 
     @cached_property
     def n_present(self) -> IntArray:
-        """(Q,): groups with an item in the list."""
+        """(Q,): groups with an item in the list; items without one count as a group."""
         return np.asarray(np.count_nonzero(self.sizes, axis=1), dtype=np.int64)
 
     @cached_property
@@ -123,13 +124,13 @@ class PreparedLists:
     def with_fairness(self, fairness: Fairness, *, on_infeasible: OnInfeasible = "raise") -> PreparedLists:
         """The same lists under another delta, notion, quota or position bias."""
         v = fairness.position_bias.vector(len(self.w))
-        demand = _written_out(fairness, self.terms.composition, on_infeasible, self.query_name)
         _check_quota_vector(fairness, self.w)
+        demand = _written_out(fairness, self.terms.composition, on_infeasible, self.query_name)
         return replace(self, fairness=fairness, v=v, **demand)
 
 
 def prepare(
-    groups: npt.ArrayLike,
+    groups: GroupLabels,
     offsets: npt.ArrayLike,
     fairness: Fairness,
     *,
@@ -137,13 +138,15 @@ def prepare(
     group_names: Sequence[str] | None = None,
     query_ids: Sequence[Any] | npt.NDArray[Any] | None = None,
     on_infeasible: OnInfeasible = "raise",
+    missing: MissingLabels = "error",
 ) -> PreparedLists:
     """Check a batch of lists and write out its bounds.
 
     Parameters
     ----------
     groups : (N,) labels
-        Any labels; groups are named by their text and numbered in sorted order. With `group_names`: codes into it.
+        Any labels; groups are named by their text and numbered in sorted order. With `group_names`: codes into it,
+        `UNKNOWN` or `NO_GROUP`.
     offsets : (Q + 1,) int
         List q is `offsets[q]:offsets[q + 1]`.
     fairness : Fairness
@@ -155,6 +158,8 @@ def prepare(
     on_infeasible : {"raise", "relax"}
         What to do with a list that has no policy within its bounds: raise an error, or lift its delta to the smallest
         feasible one and say so in `relaxed`.
+    missing : {"error", "keep"}
+        Refuse labels that are missing, or keep those items in their places, without a bound.
 
     Raises
     ------
@@ -164,7 +169,7 @@ def prepare(
         When a list has no policy within its bounds and `on_infeasible` is "raise".
     """
     Fairness.require(fairness)
-    codes, names = group_codes(groups, group_names)
+    codes, names = group_codes(groups, group_names, missing)
     places = checked_offsets(offsets, len(codes))
     if query_ids is not None and len(query_ids) != len(places) - 1:
         raise DataError(f"There are {len(query_ids)} query ids for {len(places) - 1} lists; give one per list.")
@@ -176,10 +181,10 @@ def prepare(
         return q if query_ids is None else plain(query_ids[q])
 
     w = chosen.vector(longest)
-    demand = _written_out(fairness, composition, on_infeasible, name_of)
     _check_quota_vector(fairness, w)
+    demand = _written_out(fairness, composition, on_infeasible, name_of)
     return PreparedLists(
-        codes=codes,
+        codes=composition.block_codes(codes),
         group_names=names,
         offsets=places,
         fairness=fairness,
@@ -230,7 +235,7 @@ class Programme:
     DataError
         When a score is missing or not finite.
     ConfigError
-        When a constraint does not fit its list.
+        When a constraint does not fit its list, or stands beside a quota.
     """
 
     lists: PreparedLists
@@ -247,12 +252,22 @@ class Programme:
         object.__setattr__(self, "seed", checked_seed(self.seed))
         if self.constraints and len(self.lists) != 1:
             raise ConfigError("Constraints of one's own are for one list at a time: call fair_policy for each list.")
+        refuse_quota_beside(self.constraints, lists.fairness)
         for constraint in self.constraints:
             if len(constraint.matrix) != self.lists.n_items:
                 raise ConfigError(
                     f"The matrix of a constraint has shape {constraint.matrix.shape}, "
                     f"but the list has {self.lists.n_items} items."
                 )
+
+
+def refuse_quota_beside(constraints: Sequence[LinearConstraint], fairness: Fairness) -> None:
+    """`ConfigError` for a quota beside constraints: its windows hold for groups in the order of their scores alone."""
+    if constraints and fairness.every_ranking is not None:
+        raise ConfigError(
+            "A quota and constraints of one's own cannot be had together: a quota is kept with each group in the "
+            "order of its scores, and a constraint may need another order. Drop every_ranking= or constraints=."
+        )
 
 
 def _written_out(
@@ -267,7 +282,7 @@ def _written_out(
     if windows is not None:
         within = feasible_delta(fairness, terms, windows, on_infeasible, name_of, relaxed)
         terms, relaxed = _raised(terms, within), relaxed | within
-    lower, upper = terms.total_bounds()
+    lower, upper = terms.block_bounds()
     return {
         "terms": terms,
         "lower": lower,
@@ -319,24 +334,15 @@ def _raised(terms: Terms, relaxed: Mapping[int, float]) -> Terms:
 
 
 def group_codes(
-    groups: npt.ArrayLike, group_names: Sequence[str] | None = None
+    groups: GroupLabels, group_names: Sequence[str] | None = None, missing: MissingLabels = "error"
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
-    """Codes of arbitrary labels and the names of the codes, in the sorted order of the labels."""
+    """Codes of arbitrary labels and the names of the codes, in their sorted order; see `codes_of_labels`."""
     labels = np.asarray(groups)
     if labels.ndim != 1:
         raise DataError(f"'groups' has shape {labels.shape}; give one label per item.", column="groups")
     if group_names is not None:
         return _checked_codes(labels, tuple(str(name) for name in group_names))
-    if labels.dtype.kind not in "biuSU":
-        missing = pd.isna(labels)
-        if missing.any():
-            raise DataError(
-                f"The group of item {int(np.argmax(missing))} is missing; give every item a group.", column="groups"
-            )
-        if labels.dtype.kind != "f":
-            labels = np.array([str(label) for label in labels.tolist()])
-    unique, codes = np.unique(labels, return_inverse=True)
-    return codes.astype(np.int32), tuple(str(name) for name in unique.tolist())
+    return codes_of_labels(labels, missing)
 
 
 def _checked_codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
@@ -344,7 +350,7 @@ def _checked_codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[np
         raise DataError(f"Group names must differ from each other, got {list(names)}.", column="groups")
     if labels.dtype.kind not in "iu":
         raise DataError("With group_names, 'groups' holds integer codes into it.", column="groups")
-    if labels.size and (labels.min() < 0 or labels.max() >= len(names)):
+    if labels.size and (labels.min() < NO_GROUP or labels.max() >= len(names)):
         raise DataError(
             f"Group codes run from {labels.min()} to {labels.max()}, but there are {len(names)} group names.",
             column="groups",

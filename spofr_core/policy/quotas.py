@@ -71,11 +71,13 @@ def lack_within(
     asked_for = np.flatnonzero(terms.constrained.any(axis=1))
     for q in (asked_for if queries is None else np.intersect1d(asked_for, queries)).tolist():
         part = windows.part(q)
-        groups = np.flatnonzero(terms.composition.sizes[q])
-        sizes = terms.composition.sizes[q, groups]
+        blocks = terms.composition.blocks[q]
+        sizes, named = blocks[blocks > 0], np.flatnonzero(terms.composition.present[q])
         # The tolerances of a linear programme are absolute, exposures may be of any size.
-        numbers = np.array([terms.scale[q, groups], terms.target[q, groups], delta[q, groups]]) / units[q]
-        asked = np.isfinite(numbers).all(axis=0) & terms.constrained[q, groups]
+        numbers = np.full((3, len(sizes)), np.nan)  # items without a group come last
+        numbers[:, : len(named)] = np.array([terms.scale[q], terms.target[q], delta[q]])[:, named] / units[q]
+        asked = np.isfinite(numbers).all(axis=0)
+        asked[: len(named)] &= terms.constrained[q, named]
         key = b"".join(a.tobytes() for a in (sizes, numbers, asked, part.earliest, part.latest))
         if key not in known:
             known[key] = _least_raise(sizes, numbers, asked, part, v[: int(sizes.sum())])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.data.rows import list_sums
+from spofr_core.data.score_array import refuse_unlike_indexes
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.programme import FloatArray, OnInfeasible, prepare
@@ -58,6 +59,7 @@ def utility_curve(
     wanted = np.asarray(deltas, dtype=np.float64).ravel()
     if not len(wanted):
         raise ConfigError("'deltas' is empty; give at least one delta.")
+    refuse_unlike_indexes(scores=scores, groups=groups)
     lists = prepare(
         groups,
         offsets,

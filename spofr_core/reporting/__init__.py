@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from spofr_core.lazy import lazy_names
 from spofr_core.reporting.items.item_words import FIXED_ORDER, HOW_COUNTED, each_item, item_name, spread_sentence
-from spofr_core.reporting.palette import GroupStyle, group_styles
+from spofr_core.reporting.palette import NO_GROUP_STYLE, NO_GROUP_TEXT, GroupStyle, group_styles, style_of
 from spofr_core.reporting.repair_words import repair_sentence
 from spofr_core.reporting.wording.phrases import (
     counted,
@@ -25,7 +25,8 @@ from spofr_core.reporting.wording.phrases import (
     violation_text,
     within_a_sentence,
 )
-from spofr_core.reporting.words import caveats, exposure_sentence, limits_of, verdict, verdict_details
+from spofr_core.reporting.wording.unknown_words import exposure_range, surely_broken, three_counts, undecided
+from spofr_core.reporting.words import OF_LISTS, caveats, exposure_sentence, limits_of, verdict, verdict_details
 
 if TYPE_CHECKING:
     from spofr_core.reporting import palette
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         group_rows,
         groups_left_out,
         mark_at,
+        share_note,
         share_steps,
         violations_by_group,
     )
@@ -101,8 +103,6 @@ if TYPE_CHECKING:
     from spofr_core.reporting.run_frames import ideal_line, run_table
     from spofr_core.reporting.run_words import difference_text, empty_slots, matched, names_of_methods, promised
     from spofr_core.reporting.series import (
-        Variant,
-        Variants,
         baselines,
         in_order,
         is_baseline,
@@ -148,6 +148,7 @@ _HOME = {
         "group_rows",
         "groups_left_out",
         "mark_at",
+        "share_note",
         "share_steps",
         "violations_by_group",
     ),
@@ -225,8 +226,6 @@ _HOME = {
     ),
     "run_words": ("difference_text", "empty_slots", "matched", "names_of_methods", "promised"),
     "series": (
-        "Variant",
-        "Variants",
         "baselines",
         "in_order",
         "is_baseline",
@@ -242,6 +241,9 @@ __all__ = [
     "MEASURED_HEAD",
     "MOST_GROUPS",
     "MOST_STEPS",
+    "NO_GROUP_STYLE",
+    "NO_GROUP_TEXT",
+    "OF_LISTS",
     "PREFIX_COLUMNS",
     "SECTIONS",
     "TABLE_HEAD",
@@ -260,8 +262,6 @@ __all__ = [
     "Section",
     "Table",
     "Term",
-    "Variant",
-    "Variants",
     "WorkedList",
     "achieved_figure",
     "achieved_traces",
@@ -297,6 +297,7 @@ __all__ = [
     "exposure_bars",
     "exposure_cells",
     "exposure_head",
+    "exposure_range",
     "exposure_sentence",
     "formula_texts",
     "grid_figure",
@@ -349,6 +350,7 @@ __all__ = [
     "selection_sentences",
     "selection_tables",
     "served_frame",
+    "share_note",
     "share_steps",
     "shortened",
     "slice_basis",
@@ -359,6 +361,9 @@ __all__ = [
     "slice_sentences",
     "slices_content",
     "spread_sentence",
+    "style_of",
+    "surely_broken",
+    "three_counts",
     "time_basis",
     "time_cells",
     "time_chart",
@@ -369,6 +374,7 @@ __all__ = [
     "tradeoff_figure",
     "tradeoff_traces",
     "unbroken",
+    "undecided",
     "value_text",
     "verdict",
     "verdict_details",

@@ -17,6 +17,7 @@ from spofr_core.reporting.chart_frames import (
     exposure_bars,
     groups_left_out,
     mark_at,
+    share_note,
     share_steps,
     violations_by_group,
 )
@@ -48,6 +49,7 @@ from spofr_core.reporting.wording.phrases import (
     violation_text,
 )
 from spofr_core.reporting.wording.plain_words import plain_summary
+from spofr_core.reporting.wording.unknown_words import exposure_range
 from spofr_core.reporting.words import caveats, limits_of, verdict, verdict_details
 
 LONGEST_NOTES = 600
@@ -120,7 +122,7 @@ def file_words(source: str | None) -> str:
     """What was read, as part of a file name."""
     known = (source or "data").replace("\\", "/").rsplit("/", 1)[-1]
     known = re.sub(r"\.(csv|tsv|txt|parquet|json|gz|zip|xlsx?)\b", "", known)
-    return re.sub(r"[^0-9a-z]+", "-", known.lower()).strip("-")[:40].rstrip("-") or "data"
+    return re.sub(r"[\W_]+", "-", known.lower()).strip("-")[:40].rstrip("-") or "data"
 
 
 def _day(provenance: Provenance) -> datetime.date:
@@ -151,7 +153,7 @@ def _sizes(summary: Mapping[str, Any]) -> tuple[str, str]:
     if each_item(summary):
         return counted(summary["items"]["total"], "item", "items"), "each on its own"
     groups = summary["groups"]
-    items = sum(group["items"] for group in groups.values())
+    items = sum(group["items"] for group in groups.values()) + summary.get("unknown", {"items": 0})["items"]
     return counted(items, "item", "items"), counted(len(groups), "group", "groups")
 
 
@@ -184,8 +186,8 @@ def _facts(report: Report) -> Content:
     ]
     if utility:
         facts.append(Fact("DCG", number(utility["dcg"]), f"95 % CI {interval(utility['dcg_ci'])}"))
-        ndcg = Fact(f"nDCG@{utility['cutoff']}", number(utility["ndcg"]), f"95 % CI {interval(utility['ndcg_ci'])}")
-        facts.append(ndcg)
+        label = summary["measures"]["ndcg"]["label"]
+        facts.append(Fact(label, number(utility["ndcg"]), f"95 % CI {interval(utility['ndcg_ci'])}"))
     # What a plug-in measures has a card too; those above are in the summary under their own names.
     for name, measure in summary.get("measures", {}).items():
         if name not in _ON_CARDS:
@@ -217,11 +219,17 @@ def _exposure(report: Report) -> Content | None:
     return Content(
         caption=_drawn(
             "Mean exposure per item, drawn relative to the mean of the lists that the items are in (the line), over "
-            "lists with two groups or more.",
+            f"lists with two groups or more.{_UNKNOWN if 'unknown' in summary else ''}",
             summary,
         ),
         svg=exposure_chart(exposure_bars(summary)),
     )
+
+
+_UNKNOWN = (
+    " The bars are of the items whose group is known; the line with two ends across each says between what it lies, "
+    "whatever the unknown groups are."
+)
 
 
 def _share(report: Report) -> Content | None:
@@ -231,10 +239,9 @@ def _share(report: Report) -> Content | None:
     steps, delta = report.result.fair_share(), _one_delta(summary)
     mark = None if delta is None else mark_at(steps, delta, summary["unit"])
     return Content(
-        caption="Of the queries that could exceed each delta, the share that holds it; a query leaves the count where "
-        "no ranking of it could. Drawn as far as a tenth of them could. The dot is the delta asked for. Band: 95 % "
-        "Wilson interval.",
-        svg=share_chart(share_steps(steps, summary["range"]["largest"], delta or 0.0), mark, summary["unit"]),
+        caption=f"The share of queries that hold each delta. {share_note(steps)} Drawn as far as a tenth of them could "
+        "exceed it. The dot is the delta asked for.",
+        svg=share_chart(share_steps(steps, delta or 0.0), mark, summary["unit"]),
     )
 
 
@@ -259,23 +266,26 @@ def _drawn(caption: str, summary: Mapping[str, Any]) -> str:
 
 
 def _groups(report: Report) -> Content | None:
-    if each_item(report.summary):
+    if each_item(report.summary) or not report.summary["queries"]["applicable"]:
         return None
     styles, unit = group_styles(list(report.summary["groups"])), report.summary["unit"]
+    unknown = "unknown" in report.summary
     rows = [
         (
             GroupCell(name_text(name), styles[name].glyph, styles[name].colour),
-            f"{group['items']:,}",
-            f"{group['queries']:,}",
+            f"{group['compared']:,}",
+            f"{group['compared_queries']:,}",
             f"{number(group['exposure_mean'])} ({interval(group['exposure_ci'])})",
             f"{off_text(group['violation_mean'], unit)} ({interval(group['violation_ci'], unit)})",
+            *((exposure_range(report.summary, name),) if unknown else ()),
             "small" if group["small"] else "",
         )
         for name, group in report.summary["groups"].items()
     ]
+    ranged = ("Whatever the unknown groups are, mean exposure",) if unknown else ()
     return Content(
         caption="In brackets: 95 % intervals over queries; of violations below 0 for too little, above 0 for too much.",
-        table=Table(("Group", "Items", "Queries", "Mean exposure", "Mean violation", ""), rows),
+        table=Table(("Group", "Items", "Queries", "Mean exposure", "Mean violation", *ranged, ""), rows),
     )
 
 
@@ -364,7 +374,8 @@ def _definitions(report: Report) -> Content:
         terms.append(Term("Quota", _QUOTA))
     if summary["merits"]:
         merits = ", ".join(f"{name_text(name)} {number(merit)}" for name, merit in summary["merits"].items())
-        terms.insert(1, Term("Merit mu_g", f"{merits}; mu is the mean merit of the list's own items"))
+        shifted = f" (from labels, those of labels + {summary['label_shift']:.4g})" if "label_shift" in summary else ""
+        terms.insert(1, Term("Merit mu_g", f"{merits}{shifted}; mu is the mean merit of the list's own items"))
     return Content(terms=terms)
 
 

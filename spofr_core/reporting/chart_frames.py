@@ -29,7 +29,7 @@ MOST_STEPS = 300
 """Steps of a curve, a point for two pixels or less; longer ones are thinned, and say so."""
 BINS = 61
 FEWEST_JUDGED = 0.1
-"""Share of the queries that must be able to exceed a delta for the curve of shares to be drawn there."""
+"""The curve of shares is drawn as far as this share of its queries could exceed delta; then little is left to see."""
 
 
 class AuditTable(Protocol):
@@ -52,6 +52,10 @@ class AuditTable(Protocol):
         """Whether each group of each list holds its delta."""
 
     @property
+    def beyond(self) -> FloatArray:
+        """-1 and 1 where a group of a list is below and above its bounds."""
+
+    @property
     def violation(self) -> FloatArray:
         """Signed violation; NaN where the group is absent."""
 
@@ -72,7 +76,7 @@ class Audited(Protocol):
         """Results per query and group."""
 
     def fair_share(self) -> pd.DataFrame:
-        """Every step of the share of judged queries that hold delta: delta, share, lower, upper."""
+        """How many queries hold delta, step by step: delta, hold, cannot_fail, queries, share, lower, upper."""
 
 
 def shown_groups(summary: Mapping[str, Any], most: int = MOST_GROUPS) -> list[str]:
@@ -130,7 +134,8 @@ class ExposureBar:
     """Exposure of a group relative to the mean of its lists, its mean per item as text, and in words how far it is off.
 
     A group that is never beside another has a relative exposure of None. `ci` is None where there is no interval,
-    `size` says of how many items and lists the mean is, `small` that these are few.
+    `size` says of how many items and lists the mean is, `small` that these are few. `range` is between what the
+    relative exposure lies, whatever the groups are that are not known; None where all are.
     """
 
     row: GroupRow
@@ -140,6 +145,7 @@ class ExposureBar:
     ci: tuple[float, float] | None
     size: str
     small: bool
+    range: tuple[float, float] | None = None
 
 
 def exposure_bars(summary: Mapping[str, Any]) -> list[ExposureBar]:
@@ -152,71 +158,91 @@ def exposure_bars(summary: Mapping[str, Any]) -> list[ExposureBar]:
         words = ("", "never beside another group")
         if value is not None:
             words = (number(group["exposure_mean"]), against_mean(value))
-        size = f"{counted(group['items'], 'item', 'items')} in {counted(group['queries'], 'list', 'lists')}"
-        bars.append(ExposureBar(row, value, *words, ci if ci is None else (ci[0], ci[1]), size, group["small"]))
+        size = f"{counted(group['compared'], 'item', 'items')} in {counted(group['compared_queries'], 'list', 'lists')}"
+        ends = summary["unknown"]["groups"][row.group]["relative"] if "unknown" in summary else None
+        sure, spread = (None if pair is None else (pair[0], pair[1]) for pair in (ci, ends))
+        bars.append(ExposureBar(row, value, *words, sure, size, group["small"], spread))
     return bars
 
 
 @dataclass(frozen=True)
 class Mark:
-    """The chosen delta on the curve of shares, with its words; `share` is None where delta forbids nothing."""
+    """The chosen delta on the curve of shares, with its words; `share` is None where delta forbids nothing.
+
+    `could` is the share with those that depend on groups that are not known.
+    """
 
     delta: float
     share: float | None
     unit: Unit = "absolute"
+    could: float = 0.0
 
     @property
     def label(self) -> str:
-        """ "delta = 0.05: 65.2 %"."""
+        """ "delta = 0.05: 65.2 %", or "delta = 0.05: 65.2 % to 70.1 %"."""
         held = " forbids nothing" if self.share is None else f": {percent(self.share)}"
+        if self.share is not None and self.could > self.share:
+            held = f"{held} to {percent(self.could)}"
         return f"{delta_text(self.delta, self.unit)}{held}"
 
 
 def mark_at(steps: pd.DataFrame, delta: float, unit: Unit = "absolute") -> Mark:
     """The share at a delta, exactly, from every step of the curve (`AuditResult.fair_share`)."""
     reached = int(np.searchsorted(steps["delta"].to_numpy(), delta + TOLERANCE, side="right"))
-    share = float(steps["share"].iloc[reached - 1]) if reached else 0.0
-    return Mark(delta, None if np.isnan(share) else share, unit)
+    share, could_hold, could_fail = 0.0, 0.0, len(steps) > 0
+    if reached:
+        row = steps.iloc[reached - 1]
+        share, could_fail = float(row["share"]), row["cannot_fail"] < row["queries"]
+        could_hold = float(row.get("could_hold", 0.0) / row["queries"])
+    return Mark(delta, share if could_fail else None, unit, could_hold)
 
 
 @dataclass(frozen=True, eq=False)
 class ShareSteps:
-    """Share of queries that hold delta, with its band: columns of equal length."""
+    """Shares of queries by delta: that hold it, with a band, that cannot fail it, and that could hold it."""
 
     delta: FloatArray
     share: FloatArray
     lower: FloatArray
     upper: FloatArray
+    cannot_fail: FloatArray
+    could_hold: FloatArray
 
 
-def share_steps(steps: pd.DataFrame, largest: float, delta: float = 0.0) -> ShareSteps:
+def share_steps(steps: pd.DataFrame, delta: float = 0.0) -> ShareSteps:
     """The curve from (0, 0) as far as it says something, thinned to what can be seen.
-
-    Where fewer than a tenth of the queries could still exceed delta, the share of these few would jump about.
 
     Parameters
     ----------
     steps : DataFrame
         Of `AuditResult.fair_share`.
-    largest : float
-        The delta above which nothing is forbidden.
     delta : float
         The chosen one, up to which it is drawn in any case.
     """
-    ended = (steps["judged"] < FEWEST_JUDGED * steps["judged"].max()) & (steps["delta"] > delta + TOLERANCE)
-    if ended.any():
-        largest = float(steps["delta"][ended].iloc[0])
-    steps = steps[~ended & steps["share"].notna()]
-    kept = thinned(len(steps))
-    deltas = steps["delta"].to_numpy()[kept]
-    last = max(largest, float(deltas.max(initial=0.0)), TOLERANCE)
+    could_hold = steps["could_hold"] if "could_hold" in steps else steps["hold"]
+    parts = {"cannot_fail": steps["cannot_fail"], "could_hold": could_hold}
+    steps = steps.assign(**{name: count / steps["queries"] for name, count in parts.items()})
+    ended = (steps["cannot_fail"] > 1 - FEWEST_JUDGED) & (steps["delta"] > delta + TOLERANCE)
+    steps = steps[~ended.shift(fill_value=False)]
+    steps = steps.iloc[thinned(len(steps))]
 
     def column(name: str) -> FloatArray:
-        values = steps[name].to_numpy()[kept]
-        return np.concatenate([[0.0], values, values[-1:]])
+        return np.concatenate([[0.0], steps[name].to_numpy()])
 
-    ends = [last] if len(deltas) else []
-    return ShareSteps(np.concatenate([[0.0], deltas, ends]), column("share"), column("lower"), column("upper"))
+    return ShareSteps(*(column(name) for name in ("delta", "share", "lower", "upper", *parts)))
+
+
+def share_note(steps: pd.DataFrame) -> str:
+    """What the curve is of, for under it."""
+    whole = counted(int(steps["queries"].max()) if len(steps) else 0, "query", "queries")
+    unknown = (
+        "The line is of those that hold delta whatever the unknown groups are; dashed above it: with those "
+        "that depend on these groups. "
+    )
+    return (unknown if "could_hold" in steps else "") + (
+        f"Of the {whole} that some ranking could bring above a delta of 0. Shaded: those that no ranking could bring "
+        "above this delta; they count as holding it here, and the verdict leaves them out. Band: 95 % Wilson interval."
+    )
 
 
 def thinned(length: int, most: int = MOST_STEPS) -> NDArray[np.int64]:
@@ -254,16 +280,18 @@ def violation_bins(rows: list[GroupRow], signed: FloatArray, delta: float | None
 
 @dataclass(frozen=True, eq=False)
 class BoundsCounts:
-    """In how many judged queries each group's exposure is below, within and above its bounds."""
+    """In how many judged queries each group's exposure is below, within and above its bounds, or that is not known."""
 
     rows: list[GroupRow]
     below: NDArray[np.int64]
     within: NDArray[np.int64]
     above: NDArray[np.int64]
+    unknown: NDArray[np.int64]
 
     def frame(self) -> pd.DataFrame:
         """The counts as a table."""
         counts = {"below": self.below, "within": self.within, "above": self.above}
+        counts |= {"depends on unknown groups": self.unknown} if self.unknown.any() else {}
         return pd.DataFrame({"group": [row.group for row in self.rows], **counts})
 
 
@@ -273,9 +301,7 @@ def bounds_counts(result: Audited, *, every_group: bool = False) -> BoundsCounts
     names = list(summary["groups"]) if every_group else shown_groups(summary)
     places = [table.group_names.index(name) for name in names]
     counted = table.present & table.applicable[:, None]
-    outside = counted & ~table.holds
-    with np.errstate(invalid="ignore"):
-        below, above = outside & (table.violation < 0), outside & (table.violation > 0)
-    under, over = below.sum(axis=0), above.sum(axis=0)
-    within = counted.sum(axis=0) - under - over
-    return BoundsCounts(group_rows(names, list(summary["groups"])), under[places], within[places], over[places])
+    sides = (table.beyond < 0, table.beyond > 0, ~table.holds & (table.beyond == 0))
+    under, over, unknown = ((counted & side).sum(axis=0)[places] for side in sides)
+    within = counted.sum(axis=0)[places] - under - over - unknown
+    return BoundsCounts(group_rows(names, list(summary["groups"])), under, within, over, unknown)

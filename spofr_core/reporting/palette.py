@@ -69,6 +69,16 @@ def group_styles(names: Sequence[str]) -> dict[str, GroupStyle]:
     return styles
 
 
+NO_GROUP_STYLE = GroupStyle("#7d8896", "circle-open", "○")
+"""Of items without a group: grey, which no group is."""
+NO_GROUP_TEXT = "without a group"
+
+
+def style_of(styles: Mapping[str, GroupStyle], group: str | None) -> GroupStyle:
+    """The style of an item, by its group."""
+    return NO_GROUP_STYLE if group is None else styles[group]
+
+
 SERIES_COLOURS = ("#2678b8", "#d07c1f", "#2f8f5b", "#8a5bb5", "#c8434b", "#4aa3a3", "#b08d2f", "#7d8896")
 SERIES_SHAPES = ("circle", "square", "triangle-up", "diamond", "x", "star", "pentagon", "cross")
 """Of curves and marks that have no colour or shape of their own, by their place."""
@@ -76,7 +86,8 @@ KINDRED_COLOURS: Mapping[str, str] = {
     "#2678b8": "#4aa3a3", "#d07c1f": "#9a5a3c", "#c8434b": "#d8468f", "#2f8f5b": "#5f9420", "#8a5bb5": "#5c79d6",
 }  # fmt: skip
 KINDRED_SHAPES: Mapping[str, str] = {
-    "circle": "star", "square": "triangle-down", "x": "bowtie", "triangle-up": "triangle-right", "diamond": "hexagon",
+    "circle": "star", "circle-open": "star-open", "square": "triangle-down", "x": "bowtie",
+    "triangle-up": "triangle-right", "diamond": "hexagon",
 }  # fmt: skip
 """Of the same thing in another make, such as a method with another scorer. Marks are small, and muted ones have no
 colour: beside a circle, neither pentagon nor hexagon could be told from it."""
@@ -89,7 +100,6 @@ WARNING = "#c8434b"
 CAUTION = "#d07c1f"
 GOOD = "#2f8f5b"
 EXPECTED = "#12936c"
-PUBLISHED = "#4aa3a3"
 NEUTRAL = "#7d8896"
 """Reference lines that can be seen on light and dark."""
 OUTSIDE = "#6b7683"

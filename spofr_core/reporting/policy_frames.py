@@ -121,28 +121,27 @@ PREFIX_COLUMNS = ("group", "first", "at least", "at most", "plain sort")
 def prefix_frame(policy: Policy, quota: Quota) -> pd.DataFrame | None:
     """How many of each group stand among the first 1, 2, ... positions, and how many a quota asks for and allows.
 
-    Columns: `PREFIX_COLUMNS`, then "ranking 1", "ranking 2", ... of the lottery, most probable first; a row per group
+    Columns: `PREFIX_COLUMNS`, then "ranking 1", "ranking 2", ... of the lottery, as they are numbered; a row per group
     and prefix. None where the list has a single group, which has no quota.
     """
-    groups = np.array(policy.groups)
+    groups = np.array(policy.groups, dtype=object)
     limits = prefix_limits(quota, groups)
     if limits is None:
         return None
-    order = np.argsort(-policy.probabilities, kind="stable")
     shown = {"plain sort": by_score(policy)}
-    shown |= {f"ranking {place}": policy.rankings[k] for place, k in enumerate(order, start=1)}
-    n = len(groups)
+    shown |= {f"ranking {number}": ranking for number, ranking in enumerate(policy.rankings, start=1)}
+    n, names = len(groups), [name for name in limits.names if name is not None]
     counts = {
-        title: np.concatenate([np.cumsum(groups[ranking] == name) for name in limits.names])
+        title: np.concatenate([np.cumsum(groups[ranking] == name) for name in names])
         for title, ranking in shown.items()
     }
     return pd.DataFrame(
         {
-            "group": np.repeat(np.array(limits.names, dtype=object), n),
-            "first": np.tile(np.arange(1, n + 1), len(limits.names)),
+            "group": np.repeat(np.array(names, dtype=object), n),
+            "first": np.tile(np.arange(1, n + 1), len(names)),
             # What a prefix has to hold, longer ones hold as well.
-            "at least": np.maximum.accumulate(limits.least, axis=1)[:, 1:].ravel(),
-            "at most": limits.most[:, 1:].ravel(),
+            "at least": np.maximum.accumulate(limits.least[: len(names)], axis=1)[:, 1:].ravel(),
+            "at most": limits.most[: len(names), 1:].ravel(),
             **counts,
         }
     )

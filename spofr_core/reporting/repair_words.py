@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spofr_core.reporting.wording.phrases import counted, delta_text, number, percent, start_sentence
+from spofr_core.reporting.wording.unknown_words import none_or, surely_broken, undecided
 
 
 def repair_sentence(
@@ -76,6 +77,12 @@ def _delta_repaired(
         )
     held = f"{queries['fair']:,} of {counted(queries['judged'], 'query holds', 'queries hold')} {delta}"
     sentence = f"Re-ranked exactly {by}, {held}"
+    if "unknown" in after:
+        broken, depend = (
+            none_or(surely_broken(after), "breaks", "break"),
+            none_or(undecided(after), "depends", "depend"),
+        )
+        sentence += f" whatever the unknown groups are, {broken} it and {depend} on them"
     utility, repaired = before["utility"], after["utility"]
     if utility and utility["dcg"]:
         change = 100 * (repaired["dcg"] / utility["dcg"] - 1)

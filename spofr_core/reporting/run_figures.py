@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from spofr_core.fairness import format_delta
 from spofr_core.reporting.palette import ACCENT, DOMINATED, GRID, GROUP_SHAPES, HATCH, INK, WHITE, see_through
 from spofr_core.reporting.run_frames import achieved_frame, grid_frame, guarantee_bars, ideal_line
-from spofr_core.reporting.series import NO_VARIANTS, Variants, series_of
+from spofr_core.reporting.series import series_of
 
 Trace = dict[str, Any]
 GLYPHS = dict(GROUP_SHAPES)
@@ -36,14 +36,11 @@ class Look:
         Size of a mark in pixels.
     muted : str
         Colour of models that others dominate: it must stand back on the ground that it is drawn on.
-    variants : mapping
-        Methods under settings of their own, told apart by name.
     """
 
     ink: str = INK
     mark: int = 9
     muted: str = DOMINATED
-    variants: Variants = field(default_factory=dict)
 
 
 ON_PAPER = Look()
@@ -63,7 +60,7 @@ def tradeoff_traces(
     ideal : bool
         Whether to draw the ideal DCG too; it lies far above.
     """
-    series = series_of(frame, by, look.variants)
+    series = series_of(frame, by)
     traces: list[Trace] = []
     for one in series:
         traces += curve(
@@ -75,7 +72,7 @@ def tradeoff_traces(
 def price_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace]:
     """Share of DCG lost against delta, a curve per method."""
     traces: list[Trace] = []
-    for one in series_of(frame, "method", look.variants):
+    for one in series_of(frame, "method"):
         traces += curve(one.rows, "delta", "price", one.label, one.colour, shape=one.shape)
     return traces
 
@@ -88,9 +85,9 @@ def exact_traces(frame: pd.DataFrame, label: str = "one model, every delta") -> 
 def achieved_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace]:
     """Violation achieved against the delta asked for: the largest and the mean over queries, and the line they must
     not cross."""
-    points = achieved_frame(frame, look.variants)
+    points = achieved_frame(frame)
     traces: list[Trace] = []
-    for one in series_of(points, "method", look.variants):
+    for one in series_of(points, "method"):
         for label, part in one.rows.groupby("label", sort=False):
             dash = "solid" if part["kind"].iloc[0] == "largest" else "dot"
             line = {"color": one.colour, "dash": dash}
@@ -117,8 +114,8 @@ def grid_traces(points: pd.DataFrame, curves: pd.DataFrame | None = None, *, loo
         traces.append(_line(front["violation_mean"], front["dcg"], "Pareto front", line, hover=""))
     if curves is not None:
         traces += _method_lines(curves, look)
-    drawn = grid_frame(points, look.variants, look.muted)
-    for one in series_of(drawn, "method", look.variants):
+    drawn = grid_frame(points, look.muted)
+    for one in series_of(drawn, "method"):
         for _, part in one.rows.groupby("dominated", sort=False):
             traces.append(_points(part, look))
         traces.append(_key(one.label, one.colour, one.shape, look))
@@ -129,7 +126,7 @@ def grid_traces(points: pd.DataFrame, curves: pd.DataFrame | None = None, *, loo
 
 def _method_lines(curves: pd.DataFrame, look: Look) -> list[Trace]:
     """The means of each method over its seeds, joined; a method with one setting is a mark, and has no line."""
-    series = [one for one in series_of(curves, "method", look.variants) if len(one.rows) > 1]
+    series = [one for one in series_of(curves, "method") if len(one.rows) > 1]
     traces: list[Trace] = []
     for one in series:
         banded = len(series) <= MOST_BANDS
@@ -173,7 +170,7 @@ def run_time_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace
     """Seconds per epoch against the training size, a line per method."""
     traces: list[Trace] = []
     hover = "%{x:,} clicks: %{y:.3g} s"
-    for one in series_of(frame, "method", look.variants):
+    for one in series_of(frame, "method"):
         traces += curve(one.rows, "clicks", "seconds_per_epoch", one.label, one.colour, shape=one.shape, hover=hover)
     return traces
 
@@ -186,7 +183,7 @@ def bar_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Trace]:
     method stands at the foot of its bars and in the legend.
     """
     traces: list[Trace] = []
-    for one in series_of(guarantee_bars(frame), "method", look.variants):
+    for one in series_of(guarantee_bars(frame), "method"):
         bars, glyph = one.rows, GLYPHS.get(one.shape, "")
         name = f"{glyph} {one.label}".strip() + ("" if one.guaranteed else ", no guarantee")
         deltas = [f"delta {format_delta(delta, unit)}" for delta, unit in zip(bars["delta"], bars["unit"], strict=True)]
@@ -208,7 +205,7 @@ def shaded_bar_traces(frame: pd.DataFrame, *, look: Look = ON_PAPER) -> list[Tra
     bars = guarantee_bars(frame)
     levels = sorted(bars["level"].unique())
     traces: list[Trace] = []
-    for one in series_of(bars, "method", look.variants):
+    for one in series_of(bars, "method"):
         for place, level in enumerate(levels):
             part = one.rows[one.rows["level"] == level]
             name = f"{one.label}, {level:.0%}"
@@ -307,26 +304,23 @@ def _plain(values: Iterable[Any]) -> list[Any]:
     return [None if pd.isna(value) else value for value in pd.Series(values, dtype=object).tolist()]
 
 
-def tradeoff_figure(
-    frame: pd.DataFrame, by: str = "method", *, title: str = "", variants: Variants = NO_VARIANTS
-) -> go.Figure:
+def tradeoff_figure(frame: pd.DataFrame, by: str = "method", *, title: str = "") -> go.Figure:
     """`tradeoff_traces` as a figure."""
-    traces = tradeoff_traces(frame, by, look=Look(variants=variants))
+    traces = tradeoff_traces(frame, by)
     return _figure(traces, title=title, x="delta asked for", y="mean test DCG")
 
 
-def grid_figure(points: pd.DataFrame, *, title: str = "", variants: Variants = NO_VARIANTS) -> go.Figure:
+def grid_figure(points: pd.DataFrame, *, title: str = "") -> go.Figure:
     """`grid_traces` as a figure, with the ideal DCG dashed."""
-    look = Look(variants=variants)
-    traces = grid_traces(points, look=look) + _ideal(points, "violation_mean", look, hover="")
+    traces = grid_traces(points) + _ideal(points, "violation_mean", ON_PAPER, hover="")
     return _figure(traces, title=title, x="mean violation achieved", y="mean test DCG")
 
 
-def guarantee_figure(frame: pd.DataFrame, *, title: str = "", variants: Variants = NO_VARIANTS) -> go.Figure:
+def guarantee_figure(frame: pd.DataFrame, *, title: str = "") -> go.Figure:
     """`shaded_bar_traces` as a figure."""
     shades = ", ".join(f"{level:.0%}" for level in sorted(frame["level"].unique()))
     return _figure(
-        shaded_bar_traces(frame, look=Look(variants=variants)),
+        shaded_bar_traces(frame),
         title=title,
         x=f"delta (light to dark: {shades} of the queries; hatched: missed on test)",
         y="test DCG of the model taken",
@@ -335,22 +329,22 @@ def guarantee_figure(frame: pd.DataFrame, *, title: str = "", variants: Variants
     )
 
 
-def run_time_figure(frame: pd.DataFrame, *, title: str = "", variants: Variants = NO_VARIANTS) -> go.Figure:
+def run_time_figure(frame: pd.DataFrame, *, title: str = "") -> go.Figure:
     """`run_time_traces` as a figure."""
     log = {"type": "log"}
-    traces = run_time_traces(frame, look=Look(variants=variants))
+    traces = run_time_traces(frame)
     return _figure(traces, title=title, x="training size (clicks)", y="seconds per epoch", x_axis=log, y_axis=log)
 
 
-def achieved_figure(frame: pd.DataFrame, *, title: str = "", variants: Variants = NO_VARIANTS) -> go.Figure:
+def achieved_figure(frame: pd.DataFrame, *, title: str = "") -> go.Figure:
     """`achieved_traces` as a figure."""
-    traces = achieved_traces(frame, look=Look(variants=variants))
+    traces = achieved_traces(frame)
     return _figure(traces, title=title, x="delta asked for", y="violation of the test queries")
 
 
-def price_figure(frame: pd.DataFrame, *, title: str = "", variants: Variants = NO_VARIANTS) -> go.Figure:
+def price_figure(frame: pd.DataFrame, *, title: str = "") -> go.Figure:
     """`price_traces` as a figure."""
-    traces = price_traces(frame, look=Look(variants=variants))
+    traces = price_traces(frame)
     return _figure(traces, title=title, x="delta asked for", y="share of DCG lost", y_axis={"tickformat": ".1%"})
 
 

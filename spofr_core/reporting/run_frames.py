@@ -9,28 +9,28 @@ import pandas as pd
 
 from spofr_core.fairness import format_delta
 from spofr_core.reporting.palette import DOMINATED
-from spofr_core.reporting.series import NO_VARIANTS, Variants, label_of, method_title, series_of
+from spofr_core.reporting.series import label_of, method_title, series_of
 
 
-def grid_frame(points: pd.DataFrame, variants: Variants = NO_VARIANTS, muted: str = DOMINATED) -> pd.DataFrame:
+def grid_frame(points: pd.DataFrame, muted: str = DOMINATED) -> pd.DataFrame:
     """Every trained model in the order in which it is drawn: by method, dominated ones first.
 
     Adds `label`, `colour`, `shape`, `fill` (`muted` where dominated) and `text`, what pointing at it says.
     """
     parts = []
-    for series in series_of(points, "method", variants):
+    for series in series_of(points, "method"):
         rows = series.rows.sort_values("dominated", ascending=False, kind="stable")
-        texts = [_steered(row, variants) for row in rows.to_dict("records")]
+        texts = [_steered(row) for row in rows.to_dict("records")]
         fills = [muted if grey else series.colour for grey in rows["dominated"]]
         style = {"label": series.label, "colour": series.colour, "shape": series.shape}
         parts.append(rows.assign(**style, fill=fills, text=texts))
     return pd.concat(parts) if parts else points.assign(label="", colour="", shape="", fill="", text="")
 
 
-def _steered(row: Mapping[Any, Any], variants: Variants) -> str:
+def _steered(row: Mapping[Any, Any]) -> str:
     steer = f", delta {format_delta(row['delta'], row['unit'])}" if not pd.isna(row["delta"]) else ""
     steer = f", penalty {row['penalty']:g}" if not pd.isna(row["penalty"]) else steer
-    return f"{method_title(row['method'], variants)}{steer}, seed {row['seed']}<br>run {row['run']}"
+    return f"{method_title(row['method'])}{steer}, seed {row['seed']}<br>run {row['run']}"
 
 
 def guarantee_bars(frame: pd.DataFrame) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def guarantee_bars(frame: pd.DataFrame) -> pd.DataFrame:
     return bars.assign(height=bars["dcg"].fillna(0.0), half=half, empty=empty, missed=missed, words=words)
 
 
-def achieved_frame(frame: pd.DataFrame, variants: Variants = NO_VARIANTS) -> pd.DataFrame:
+def achieved_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """What was asked for (`value`) and achieved (`violation`): a row per method, delta and kind, with its label."""
     asked = frame[frame["asked"] == "delta"].sort_values("value", kind="stable")
     kinds = {"largest": "violation_max", "mean": "violation_mean"}
@@ -61,7 +61,7 @@ def achieved_frame(frame: pd.DataFrame, variants: Variants = NO_VARIANTS) -> pd.
         asked.assign(
             kind=kind,
             violation=asked[column],
-            label=[f"{label_of('method', method, variants)}, {kind}" for method in asked["method"]],
+            label=[f"{label_of('method', method)}, {kind}" for method in asked["method"]],
         )
         for kind, column in kinds.items()
     ]

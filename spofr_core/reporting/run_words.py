@@ -65,9 +65,9 @@ def difference_text(pairs: Mapping[Any, Any] | pd.Series) -> str:
     if not pairs["n"]:
         return "cannot be told: no seed in common"
     if np.isnan(pairs["lower"]):
-        return f"{pairs['difference']:+.3f} (one seed)"
+        return f"{pairs['difference']:+z.3f} (one seed)"
     low, high = pairs["lower"], pairs["upper"]
-    return f"{pairs['difference']:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, {int(pairs['n'])} seeds)"
+    return f"{pairs['difference']:+z.3f} (95 % interval {low:+z.3f} to {high:+z.3f}, {int(pairs['n'])} seeds)"
 
 
 def promised(frame: pd.DataFrame, delta: float, level: float) -> str:

@@ -9,7 +9,7 @@ from html import escape
 
 from spofr_core.fairness import Unit
 from spofr_core.reporting.chart_frames import ExposureBar, GroupRow, Mark, ShareSteps, ViolationBins
-from spofr_core.reporting.wording.phrases import name_text, violation_text
+from spofr_core.reporting.wording.phrases import name_text, percent, violation_text
 
 WIDTH = 560
 LEFT = 186
@@ -48,7 +48,8 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 def exposure_chart(bars: Sequence[ExposureBar]) -> str:
     """Exposure of each group (`exposure_bars`) against the mean of its lists."""
     left, row, top = LEFT, 34, 26
-    x = Scale(0.0, max([*(bar.relative or 0.0 for bar in bars), 1.0]) * 1.02, left, WIDTH - 192)
+    furthest = [max(bar.relative or 0.0, *(bar.range or (0.0,))) for bar in bars]
+    x = Scale(0.0, max([*furthest, 1.0]) * 1.02, left, WIDTH - 192)
     height = top + row * len(bars) + 12
     parts = []
     for place, bar in enumerate(bars):
@@ -59,13 +60,26 @@ def exposure_chart(bars: Sequence[ExposureBar]) -> str:
             continue
         end = x(bar.relative)
         parts.append(svg_rect(left, y - 9, max(end - left, 1), 18, f'fill="{bar.row.style.colour}"{_pale(bar)}'))
+        if bar.range is not None:
+            parts += _range(x(bar.range[0]), x(bar.range[1]), y)
         said = f"only {bar.size}" if bar.small else bar.difference
-        parts.append(svg_text(max(end, x(1.0)) + 8, y + 4, f"{bar.text} · {said}"))
+        reached = max(end, x(1.0), x(bar.range[1]) if bar.range else 0.0)
+        parts.append(svg_text(reached + 8, y + 4, f"{bar.text} · {said}"))
     line = x(1.0)
     parts.append(f'<line class="rule" x1="{line:.1f}" x2="{line:.1f}" y1="{top - 4}" y2="{height - 8}"/>')
     parts.append(svg_text(line, 14, "mean of its lists", anchor="middle", css="quiet"))
-    described = "; ".join(f"{name_text(bar.row.group)} {bar.text or '-'}, {bar.difference}" for bar in bars)
+    described = "; ".join(
+        f"{name_text(bar.row.group)} {bar.text or '-'}, {bar.difference}"
+        + (f", {percent(bar.range[0], 0)} to {percent(bar.range[1], 0)} whatever the unknown are" if bar.range else "")
+        for bar in bars
+    )
     return svg_drawing(height, f"Mean exposure per item, against the mean of its lists. {described}", parts)
+
+
+def _range(low: float, high: float, y: float) -> list[str]:
+    """Between what a bar could end: a line with two ends, in the colour of text on a seam of that of the page."""
+    path = f'd="M{low:.1f} {y - 6:.1f}V{y + 6:.1f}M{low:.1f} {y:.1f}H{high:.1f}M{high:.1f} {y - 6:.1f}V{y + 6:.1f}"'
+    return [f'<path class="seam" {path}/>', f'<path class="range" {path}/>']
 
 
 def _pale(bar: ExposureBar) -> str:
@@ -73,17 +87,24 @@ def _pale(bar: ExposureBar) -> str:
 
 
 def share_chart(steps: ShareSteps, mark: Mark | None, unit: Unit = "absolute") -> str:
-    """Share of queries that hold delta (`share_steps`) as a step function of delta, with the chosen delta marked."""
+    """Share of queries that hold delta (`share_steps`) as a step function of delta, with the chosen delta marked.
+
+    Shaded below it: those that cannot fail.
+    """
     height, left, bottom = 280, 52, 44
     deltas = steps.delta.tolist()
     x = Scale(0.0, max(deltas[-1], mark.delta if mark else 0.0), left, WIDTH - 20)
     y = Scale(0.0, 1.0, height - bottom, 18)
     parts = _grid(x, y, height - bottom, unit)
-    line, upper, lower = (
+    line, upper, lower, idle, could = (
         [(x(delta), y(share)) for delta, share in zip(deltas, shares.tolist(), strict=True)]
-        for shares in (steps.share, steps.upper, steps.lower)
+        for shares in (steps.share, steps.upper, steps.lower, steps.cannot_fail, steps.could_hold)
     )
+    parts.append(f'<path class="idle" d="{_steps(idle)}V{y(0):.1f}H{x(0):.1f}Z"/>')
     parts.append(f'<path class="band" d="{_steps(upper)}L{_back(lower)}Z"/>')
+    if (steps.could_hold > steps.share).any():
+        parts.append(f'<path class="could" d="{_steps(could)}L{_back(line)}Z"/>')
+        parts.append(f'<path class="could-line" d="{_steps(could)}H{x.end:.1f}"/>')
     parts.append(f'<path class="curve" d="{_steps(line)}H{x.end:.1f}"/>')
     if mark is not None:
         at = x(mark.delta)

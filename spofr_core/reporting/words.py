@@ -31,9 +31,22 @@ from spofr_core.reporting.wording.phrases import (
     tolerance_text,
     violation_text,
 )
+from spofr_core.reporting.wording.unknown_words import (
+    range_sentences,
+    surely_broken,
+    three_counts,
+    undecided,
+    unknown_caveat,
+    whose_groups,
+)
 
 NEARLY_EQUAL = 0.995
 """Exposures whose ratio is above this differ by less than a whole per cent would say."""
+OF_LISTS = (
+    "The group is the same for all items of a list, so it tells lists apart and not items: group by something that "
+    "differs within a list, and slice by this column (“Slice the queries by” beside the upload, --slice in the shell)."
+)
+"""Where no list has two groups, although there are two and lists are longer than an item."""
 
 
 def verdict(summary: Mapping[str, Any]) -> str:
@@ -66,9 +79,12 @@ def verdict_details(summary: Mapping[str, Any]) -> list[str]:
     """What stands beneath the headline: how many were judged, how sure it is, and the worst case with its direction."""
     found = [] if summary["model"] is None else [_model_sentence(summary)]
     found += [] if summary["quota"] is None else [quota_sentence(summary["quota"])]
+    found += [OF_LISTS] if _is_of_lists(summary) else []
     queries, ratio, unit = summary["queries"], summary["exposure_ratio"], summary["unit"]
     if queries["judged"] == 1:
         found.append("A single query was judged: it says nothing about others.")
+    elif "unknown" in summary and queries["judged"]:
+        found += [three_counts(summary), *range_sentences(summary)]
     elif queries["judged"]:
         low, high = queries["ci"]
         few = " So few queries make rough intervals." if queries["judged"] < summary["small_groups"]["lists"] else ""
@@ -95,8 +111,16 @@ def verdict_details(summary: Mapping[str, Any]) -> list[str]:
         found += item_details(summary)
     worst = _worst_sentence(summary)
     found += [worst] if worst else []
+    if "label_shift" in summary and summary["merits"]:
+        found.append(f"Merits that come from the labels are those of labels + {summary['label_shift']:.4g}.")
     fixed = each_item(summary) and summary["model"] is None and queries["fair"] < queries["judged"]
     return found + ([FIXED_ORDER] if fixed else [])
+
+
+def _is_of_lists(summary: Mapping[str, Any]) -> bool:
+    queries, groups = summary["queries"], [group for group in summary["groups"].values() if group["items"]]
+    longer = sum(group["items"] for group in groups) > queries["total"]
+    return len(groups) > 1 and longer and not queries["applicable"]
 
 
 def _model_sentence(summary: Mapping[str, Any]) -> str:
@@ -170,13 +194,14 @@ def exposure_sentence(summary: Mapping[str, Any]) -> str | None:
     low, high = ratio["lowest"], ratio["highest"]
     sure = ratio["ci"] is None or not ratio["ci"][0] <= 1 <= ratio["ci"][1]
     between = f"between {named(low)} and {named(high)}" if len(large) == 2 else f"among the {len(large)} groups"
+    known = "Where the group is known, " if "unknown" in summary else ""
     if not sure:
-        return f"{start_sentence(between)} there is no difference in exposure that these queries can show."
+        return f"{start_sentence(f'{known}{between}')} there is no difference in exposure that these queries can show."
     if ratio["value"] > NEARLY_EQUAL:
-        return f"{start_sentence(f'{between} the exposure differs by less than half a per cent')}."
+        return f"{start_sentence(f'{known}{between} the exposure differs by less than half a per cent')}."
     less = "no exposure at all, unlike" if ratio["value"] == 0 else f"{_less(ratio['value'])} less exposure than"
     whom = "" if not NOTIONS[summary["notion"]].needs_merits else ", before merit is taken into account"
-    one = "In the one query, " if summary["queries"]["applicable"] == 1 else ""
+    one = known or ("In the one query, " if summary["queries"]["applicable"] == 1 else "")
     if len(large) == 2:
         sentence = f"{one}{named(low)} {gets(low)} {less} {named(high)}{whom}."
     else:
@@ -197,16 +222,24 @@ def _tolerance_sentence(summary: Mapping[str, Any]) -> str:
         return f"This delta forbids nothing here: no ranking of {lists} could exceed it{other}."
     everybody_small = all(group["small"] for group in summary["groups"].values())
     excused = 0 if everybody_small else queries["small_only"]
-    exceeding = judged - queries["fair"] - excused
+    open_, exceeding = undecided(summary), surely_broken(summary) - excused
     all_of_them = "the judged query" if judged == 1 else f"all {judged:,} queries"
     what = NOTIONS[summary["notion"]].difference
+    if open_ and judged == 1:
+        return f"Whether {what} exceeds {tolerance} depends on {whose_groups(summary)}."
+    rest = f"; in {open_:,} it depends on {whose_groups(summary)}." if open_ else "."
     if exceeding and queries["applicable"] == 1:
         return f"{start_sentence(what)} exceeds {tolerance}."
     if exceeding:
         where = all_of_them if exceeding == judged else f"{exceeding:,} of {judged:,} queries"
-        return f"In {where} {what} exceeds {tolerance}."
+        return f"In {where} {what} exceeds {tolerance}{rest}"
     if excused:
-        return f"Only small groups exceed {tolerance}, in {excused:,} of {counted(judged, 'query', 'queries')}."
+        return f"Only small groups exceed {tolerance}, in {excused:,} of {counted(judged, 'query', 'queries')}{rest}"
+    if open_ == judged:
+        return f"Whether {what} exceeds {tolerance} depends, in {all_of_them}, on {whose_groups(summary)}."
+    if open_:
+        stay = f"{queries['fair']:,} of {judged:,} queries {'stays' if queries['fair'] == 1 else 'stay'} within"
+        return f"{stay} {tolerance}{rest}"
     return f"{start_sentence(all_of_them)} {'stays' if judged == 1 else 'stay'} within {tolerance}."
 
 
@@ -238,13 +271,14 @@ def caveats(summary: Mapping[str, Any]) -> list[str]:
         found.append(
             f"{counted(queries['not_applicable'], 'query', 'queries')} with "
             f"{'a single item' if each_item(summary) else 'items of a single group'}: "
-            "there is nobody to be fair between; counted, not judged."
+            f"there is nobody to be fair between; counted, not judged.{'' if 'unknown' in summary else _alone(summary)}"
         )
     if queries["cannot_fail"]:
         found.append(
             f"{counted(queries['cannot_fail'], 'query', 'queries')} that no ranking could bring above this delta: "
             "holding it says nothing there; counted, not judged."
         )
+    found += [f"{unknown_caveat(summary)}{_alone(summary)}"] if "unknown" in summary else []
     if infeasible["count"]:
         hardest = infeasible["queries"][0]
         found.append(
@@ -257,13 +291,28 @@ def caveats(summary: Mapping[str, Any]) -> list[str]:
             f"{counted(summary['quota']['impossible'], 'query', 'queries')} of which no ranking can meet the quota, "
             f"such as {name_text(first['query'])} in its first {first['prefix']:,} positions; counted, not judged."
         )
-    found += [f"{rows:,} left out: {name_text(reason, 120)}." for reason, rows in summary["excluded"].items() if rows]
-    found += [_small_sentence(name, group) for name, group in summary["groups"].items() if group["small"]]
+    found += [
+        f"{rows:,} not compared: {name_text(reason, 120)}." for reason, rows in summary["excluded"].items() if rows
+    ]
+    small = [(name, group) for name, group in summary["groups"].items() if group["small"] and queries["applicable"]]
+    found += [_small_sentence(name, group) for name, group in small]
     utility = summary["utility"]
     if utility and utility["queries_without_relevant"]:
         without = counted(utility["queries_without_relevant"], "query", "queries")
         found.append(f"{without} without a relevant item: nDCG is undefined there, and its mean is over the others.")
     return found + [name_text(note, 400) for note in summary["notes"]]
+
+
+def _alone(summary: Mapping[str, Any]) -> str:
+    """How many items stand beside no other group, where others do."""
+    alone = sum(group["items"] - group["compared"] for group in summary["groups"].values())
+    if not alone or not summary["queries"]["applicable"]:
+        return ""
+    if "unknown" in summary:
+        more = counted(alone, "more item stands", "more items stand")
+        return f" {more} beside no item of another known group, and {'is' if alone == 1 else 'are'} not compared."
+    whose = "Its" if summary["queries"]["not_applicable"] == 1 else "Their"
+    return f" {whose} {counted(alone, 'item is', 'items are')} in none of the numbers of groups."
 
 
 def _small_sentence(name: str, group: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from spofr_core.serving.counters import Counters, MemoryCounters, Served
     from spofr_core.serving.own_hosts import OwnHosts
     from spofr_core.serving.reranker import Ranked, Reranker
+    from spofr_core.serving.seldom import Seldom
     from spofr_core.serving.service import make_app
     from spofr_core.serving.service_settings import ServiceSettings
     from spofr_core.serving.shown.counter_check import CounterCheck, check_counters
@@ -30,6 +31,7 @@ _HOME = {
     "counters": ("Counters", "MemoryCounters", "Served"),
     "own_hosts": ("OwnHosts",),
     "reranker": ("Ranked", "Reranker"),
+    "seldom": ("Seldom",),
     "service": ("make_app",),
     "service_settings": ("ServiceSettings",),
     "shown.counter_check": ("CounterCheck", "check_counters"),
@@ -53,6 +55,7 @@ __all__ = [
     "OwnHosts",
     "Ranked",
     "Reranker",
+    "Seldom",
     "Served",
     "ServiceSettings",
     "ShownAudit",

@@ -27,6 +27,7 @@ from spofr_core.serving.counters import Choose, Record, Served
 
 WAIT = 5.0
 """Seconds to wait for another process that is writing."""
+_ROOM = 100_000
 _MOST_PAGES = 20_000
 """Of the write-ahead log, if nobody tidies up."""
 _TABLES = """
@@ -129,6 +130,13 @@ class CounterStore:
         with self._transaction() as db:
             db.execute("INSERT INTO records (record) VALUES (?)", (record,))
 
+    def try_to_write(self) -> None:
+        """Write what takes as much room as a long list, and nothing lasting; raises where there is none."""
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO settings VALUES ('room', ?)", ("-" * _ROOM,))
+        with self._transaction() as db:
+            db.execute("DELETE FROM settings WHERE name = 'room'")
+
     def counters(self) -> dict[tuple[str, str], list[int]]:
         """Counts of every (query, policy)."""
         with self._lock:
@@ -153,24 +161,36 @@ class CounterStore:
             if lock is not None:
                 lock.release()
 
-    def claim(self, *, most: int) -> Part | None:
-        """The oldest records up to a number, or those that a writer who died had claimed; None if there are none.
+    def claim(self, *, most: int, most_bytes: int) -> Part | None:
+        """The oldest records up to a number and a size, or those that a writer who died had claimed; None without any.
 
         For the `writer` alone.
         """
-        with self._transaction() as db:
-            found = db.execute("SELECT first, last FROM claims ORDER BY first LIMIT 1").fetchone()
+        with self._lock:
+            found = self._connection.execute("SELECT first, last FROM claims ORDER BY first LIMIT 1").fetchone()
+        if found is None:
+            found = self._oldest(most, most_bytes)
             if found is None:
-                oldest = "SELECT MIN(id), MAX(id) FROM (SELECT id FROM records ORDER BY id LIMIT ?)"
-                found = db.execute(oldest, (most,)).fetchone()
-                if found[0] is None:
-                    return None
+                return None
+            with self._transaction() as db:
                 db.execute("INSERT INTO claims VALUES (?, ?)", found)
         with self._lock:  # records do not change, so that nobody has to wait while they are read
             records = self._connection.execute(
                 "SELECT id, record FROM records WHERE id BETWEEN ? AND ? ORDER BY id", found
             ).fetchall()
         return Part(found[0], found[1], records)
+
+    def _oldest(self, most: int, most_bytes: int) -> tuple[int, int] | None:
+        """First and last of the oldest records that keep within both limits; of one record at least."""
+        oldest = "SELECT id, LENGTH(CAST(record AS BLOB)) FROM records ORDER BY id LIMIT ?"
+        first = last = None
+        with self._lock:
+            for number, size in self._connection.execute(oldest, (most,)):  # a record is read when its turn comes
+                most_bytes -= size
+                if last is not None and most_bytes < 0:
+                    break
+                first, last = number if first is None else first, number
+        return None if first is None or last is None else (first, last)
 
     def strike(self, part: Part) -> None:
         """Forget the records of a part that has been written."""

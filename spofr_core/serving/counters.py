@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import sys
 from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import NamedTuple, Protocol
+
+from spofr_core.serving.recent import MOST_BYTES, Recent
+
+_COUNT = 40
+"""Bytes of one number in a list of them."""
 
 
 class Served(NamedTuple):
@@ -51,12 +56,13 @@ class MemoryCounters:
     most : int
         Policies of queries that are remembered; the one that was not asked for the longest is forgotten first, and
         starts anew.
+    most_bytes : int
+        That they may have together.
     """
 
-    def __init__(self, *, most: int = 100_000) -> None:
-        self._most = most
+    def __init__(self, *, most: int = 100_000, most_bytes: int = MOST_BYTES) -> None:
         self._lock = Lock()
-        self._counts: OrderedDict[tuple[str, str], list[int]] = OrderedDict()
+        self._counts = Recent(most_bytes, most=most, forgotten=self._forget)
         self._policies: dict[str, int] = {}
 
     def serve(self, query: str, policy: str, rankings: int, choose: Choose, record: Record | None = None) -> Served:
@@ -66,18 +72,15 @@ class MemoryCounters:
             counts = self._counts.get(key)
             anew = counts is None and query in self._policies
             if counts is None:
-                counts = self._counts[key] = [0] * rankings
+                counts = [0] * rankings
                 self._policies[query] = self._policies.get(query, 0) + 1
-            else:
-                self._counts.move_to_end(key)
+                self._counts.put(key, counts, sys.getsizeof(query) + _COUNT * rankings)
             place = choose(counts)
             counts[place] += 1
-            if len(self._counts) > self._most:
-                self._forget()
             return Served(place, sum(counts), anew)
 
-    def _forget(self) -> None:
-        (query, _), _ = self._counts.popitem(last=False)
+    def _forget(self, key: tuple[str, str]) -> None:
+        query, _ = key
         self._policies[query] -= 1
         if not self._policies[query]:
             del self._policies[query]

@@ -39,10 +39,11 @@ SCHEMA = pa.schema(
 """`impression` names the store, and numbers what was shown by all workers together; `number` numbers the impressions of
 the query under its policy; `added` is what its schedule can add to a violation, times impressions; `anew` marks where
 the counters of a query began again because its policy changed."""
-MOST_RECORDS = 2000
+MOST_RECORDS, MOST_BYTES = 2000, 4_000_000
+"""Of one part: all of it is in memory while it is written."""
 
 
-def shown_text(ranked: Ranked, items: Sequence[str], groups: Sequence[str], scores: Sequence[float]) -> str:
+def shown_text(ranked: Ranked, items: Sequence[str], groups: Sequence[str | None], scores: Sequence[float]) -> str:
     """The part of a record that is the same whenever this ranking of this policy is shown: items from the top down."""
     order = ranked.ranking.tolist()
     told = [items[i] for i in order], [groups[i] for i in order], [scores[i] for i in order]
@@ -80,7 +81,7 @@ def write_parts(store: CounterStore, folder: Path, *, patience: float = 0.0) -> 
     """
     written = 0
     with store.writer(patience=patience) as mine:
-        part = store.claim(most=MOST_RECORDS) if mine else None
+        part = store.claim(most=MOST_RECORDS, most_bytes=MOST_BYTES) if mine else None
         if part is not None:
             for half in folder.glob(f".shown-{store.name}-*"):
                 half.unlink(missing_ok=True)
@@ -88,7 +89,7 @@ def write_parts(store: CounterStore, folder: Path, *, patience: float = 0.0) -> 
             write_whole(folder / part_name(store.name, part), _parquet(store.name, part))
             store.strike(part)
             written += len(part.records)
-            part = store.claim(most=MOST_RECORDS)
+            part = store.claim(most=MOST_RECORDS, most_bytes=MOST_BYTES)
     return written
 
 

@@ -7,6 +7,7 @@ the same bounds, so a service meets few of them: they are written out once for e
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
@@ -14,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from spofr_core.data import UNKNOWN
 from spofr_core.errors import InfeasibleFairness
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Policies, Programme, make_solver, moved_at_most, prepare
@@ -27,6 +29,8 @@ How = Literal["fair", "relaxed", "sorted"]
 OnFailure = Literal["raise", "relax", "sort"]
 """What to do with a list for which no policy holds delta: refuse it, let it have its smallest feasible delta, or sort
 it by score."""
+_LOTTERY = 350
+"""Bytes of a lottery beside its rankings and probabilities."""
 
 
 class Lottery(NamedTuple):
@@ -57,6 +61,12 @@ class Lottery(NamedTuple):
     how: How
     reason: str = ""
 
+    @property
+    def size(self) -> int:
+        """Bytes, near enough: `size_of` would take as long as solving the list does."""
+        rankings = self.rankings if self.rankings.base is None else self.rankings.base
+        return int(rankings.nbytes) + 32 * len(self.probabilities) + sys.getsizeof(self.reason) + _LOTTERY
+
 
 class PreparedGroups:
     """Everything about lists of one composition but the order of their items and their scores.
@@ -66,7 +76,7 @@ class PreparedGroups:
     names : tuple of str
         Groups of the list, sorted.
     sizes : tuple of int
-        Items of each.
+        Items of each, and behind them those without a group, where there are some.
     on_infeasible : {"raise", "relax"}
         As for `fair_policy`.
     """
@@ -83,12 +93,14 @@ class PreparedGroups:
         quota = fairness.every_ranking
         if quota is not None:
             fairness = fairness.with_quota(quota.among(names))
-        codes = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
+        codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        codes[codes == len(names)] = UNKNOWN
         ends = np.array([0, len(codes)])
         lists = prepare(codes, ends, fairness, discount=discount, group_names=names, on_infeasible=on_infeasible)
         self._lists = lists
         self._vectors = np.ascontiguousarray([lists.v, lists.w])
-        per_item = lists.terms.scale[0] / lists.sizes[0]
+        per_item = np.zeros(len(sizes))
+        per_item[: len(names)] = lists.terms.scale[0] / sizes[: len(names)]
         self._limits = np.ascontiguousarray([lists.lower[0], lists.upper[0], per_item])
         self._slack = 1e-11 * float(lists.v.sum())
         self._least, self._most = score_range(lists.v, lists.w)
@@ -98,7 +110,7 @@ class PreparedGroups:
         windows = lists.windows
         limits = [] if windows is None else [windows.earliest, windows.latest]
         self._windows = np.array(limits, dtype=np.int32).reshape(2, -1)
-        self._direct = len(names) <= 2 and not lists.increasing
+        self._direct = len(sizes) <= 2 and not lists.increasing
 
     def solve(self, policy: str, scores: FloatArray, codes: npt.NDArray[Any], seed: int) -> Lottery:
         """The optimal lottery for these scores; the same as that of `fair_policy`."""
@@ -120,7 +132,7 @@ class PreparedGroups:
         programme = Programme(lists, scores, seed)
         found = Policies(lists, programme.scores, make_solver("exact").solve(programme))[0]
         rankings = np.array(found.rankings)
-        totals = np.array([np.bincount(codes[r], weights=lists.v, minlength=len(lists.group_names)) for r in rankings])
+        totals = np.array([np.bincount(codes[r], weights=lists.v, minlength=len(self._limits[2])) for r in rankings])
         spread = float((self._limits[2] * np.ptp(totals, axis=0)).max())
         added = moved_at_most(len(rankings), plain_first=True) * spread
         return Lottery(policy, rankings, tuple(found.probabilities.tolist()), added, self.delta, self.how)

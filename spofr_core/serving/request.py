@@ -5,25 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError
+from pydantic_core import core_schema
 
-Name = Annotated[str, Field(min_length=1, max_length=512)]
+_WORDS = {True: "true", False: "false", None: "null"}
+
+
+def _label(*_: Any) -> core_schema.CoreSchema:
+    """A text, a number, or true and false, which are labels as in a file with these words; texts are not slowed."""
+    text = core_schema.str_schema(coerce_numbers_to_str=True)
+    truth = core_schema.no_info_after_validator_function(_WORDS.__getitem__, core_schema.bool_schema(strict=True))
+    either = core_schema.union_schema([text, truth], mode="left_to_right", custom_error_type="string_type")
+    return core_schema.chain_schema([either, core_schema.str_schema(min_length=1, max_length=512)])
+
+
+Name = Annotated[str, GetPydanticSchema(_label), Field(json_schema_extra={"minLength": 1, "maxLength": 512})]
+
+
+_GROUP = (
+    "Required, unless the service takes each item on its own, or (with --missing keep) items without a group, which "
+    "keep their places and have no bound."
+)
 
 
 class RankItem(BaseModel):
     """One item of the list."""
 
-    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     id: Name
-    group: Annotated[Name | None, Field(description="Required, unless the service takes each item on its own.")] = None
+    group: Annotated[Name | None, Field(description=_GROUP)] = None
     score: Annotated[float, Field(strict=True, ge=-1e300, le=1e300)]
 
 
 class RankRequest(BaseModel):
     """A list to rank now."""
 
-    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     query: Annotated[
         Name | None, Field(description="Impressions of the same query are scheduled; without it, a draw.")
@@ -66,5 +84,5 @@ def _complaint(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    told = repr(value)
+    told = _WORDS[value] if value is None or isinstance(value, bool) else repr(value)
     return told if len(told) <= 60 else f"{told[:57]}..."

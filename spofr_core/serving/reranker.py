@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.config import checked_seed
-from spofr_core.data.score_array import score_array
+from spofr_core.data.groups.labels import MissingLabels
+from spofr_core.data.score_array import refuse_unlike_indexes, score_array
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import Schedule, plain_draw, shares_of
@@ -28,7 +29,7 @@ from spofr_core.serving.lottery import (
     settings_digest,
     sorted_lottery,
 )
-from spofr_core.serving.recent import Recent
+from spofr_core.serving.recent import Recent, size_of
 
 
 class Ranked(NamedTuple):
@@ -91,7 +92,11 @@ class Reranker:
     counters : Counters, optional
         Where counts are kept; in memory by default.
     keep : int
-        Compositions of groups, and solved lists, that are remembered.
+        Compositions of groups and solved lists, together, that are remembered at most.
+    cache : Recent, optional
+        Where they are remembered instead, for several rerankers that share its bytes; by default 256 MB of its own.
+    missing : {"error", "keep"}
+        As for `fair_policy`: with "keep", items whose group is None, NaN or NA keep their places, without a bound.
 
     Examples
     --------
@@ -111,6 +116,8 @@ class Reranker:
         seed: int = 0,
         counters: Counters | None = None,
         keep: int = 10_000,
+        cache: Recent | None = None,
+        missing: MissingLabels = "error",
     ) -> None:
         Fairness.require(fairness)
         if on_infeasible not in ("raise", "relax", "sort"):
@@ -121,9 +128,10 @@ class Reranker:
         self._on_infeasible = on_infeasible
         self._seed = checked_seed(seed)
         self._counters: Counters = MemoryCounters() if counters is None else counters
-        self._prepared: Recent[PreparedGroups | SpofrError] = Recent(keep)
-        self._solved: Recent[Lottery] = Recent(keep)
+        self._cache = Recent(most=keep) if cache is None else cache
+        self._missing: MissingLabels = missing
         self._settings = settings_digest(fairness, self.discount, self._seed)
+        self._own = f"{self._settings.hexdigest()} {on_infeasible}"
         self._draws = np.random.default_rng(self._seed)
         self._lock = Lock()
 
@@ -155,7 +163,8 @@ class Reranker:
         """As `rank`; what `record` makes of the impression is kept by the counters in the moment they count it."""
         if groups is None:
             self.fairness.check_items()
-        values, labels = _checked(scores, _alone(scores) if groups is None else groups)
+        refuse_unlike_indexes(scores=scores, groups=groups, items=items)
+        values, labels = _checked(scores, _alone(scores) if groups is None else groups, self._missing)
         order: list[int] | None = None
         if items is not None:
             names = _checked_items(items, len(values))
@@ -163,7 +172,7 @@ class Reranker:
             values, labels = values[order], labels if groups is None else [labels[i] for i in order]
             names.sort()
         with self._lock:
-            lottery = self._lottery(values, labels, "\0".join(names).encode() if items is not None else b"")
+            lottery = self._lottery(values, labels, _joined(names) if items is not None else b"")
         if query is None:
             served = Served(self._draw(lottery), 1, anew=False)
             return self._ranked(lottery, order, served, counted=len(lottery.rankings) == 1)
@@ -220,21 +229,23 @@ class Reranker:
                 return i
         return len(lottery.probabilities) - 1
 
-    def _lottery(self, scores: FloatArray, labels: list[str], items: bytes) -> Lottery:
-        names = tuple(sorted(set(labels)))
-        places = {name: code for code, name in enumerate(names)}
-        codes = np.array([places[label] for label in labels], np.int32) if len(names) > 256 else None
+    def _lottery(self, scores: FloatArray, labels: Sequence[str | None], items: bytes) -> Lottery:
+        blocks = {*labels}
+        names = tuple(sorted(name for name in blocks if name is not None))
+        places: dict[str | None, int] = {name: code for code, name in enumerate(names)}
+        places[None] = len(names)  # the items without a group
+        codes = np.array([places[label] for label in labels], np.int32) if len(blocks) > 256 else None
         coded = bytes(map(places.__getitem__, labels)) if codes is None else codes.tobytes()
         identity = self._settings.copy()
-        named = "\0".join(names).encode(errors="surrogatepass")
+        named = _joined(names)
         identity.update(b"%d,%d,%d;" % (len(labels), len(named), len(items)) + scores.tobytes() + coded + named + items)
         policy: str = identity.hexdigest()
-        known = self._solved.get(policy)
+        known: Lottery | None = self._cache.get((self._own, policy))
         if known is not None:
             return known
         if codes is None:
             codes = np.frombuffer(coded, np.uint8)
-            sizes = tuple(map(coded.count, range(len(names))))
+            sizes = tuple(map(coded.count, range(len(blocks))))
         else:
             sizes = tuple(np.bincount(codes).tolist())
         prepared = self._groups(names, sizes)
@@ -242,7 +253,7 @@ class Reranker:
             found = sorted_lottery(policy, checked_scores(scores, np.array([0, len(labels)])), no_policy(prepared))
         else:
             found = self._solve(prepared, policy, scores, codes)
-        self._solved.put(policy, found)
+        self._cache.put((self._own, policy), found, found.size)
         return found
 
     def _solve(self, prepared: PreparedGroups, policy: str, scores: FloatArray, codes: npt.NDArray[Any]) -> Lottery:
@@ -256,7 +267,7 @@ class Reranker:
 
     def _groups(self, names: tuple[str, ...], sizes: tuple[int, ...]) -> PreparedGroups | SpofrError:
         """What is known of lists with so many items of these groups; with "sort", why nothing can be."""
-        known = self._prepared.get((names, sizes))
+        known: PreparedGroups | SpofrError | None = self._cache.get((self._own, names, sizes))
         if known is None:
             try:
                 known = PreparedGroups(
@@ -270,12 +281,24 @@ class Reranker:
                 if self._on_infeasible != "sort":
                     raise
                 known = error
-            self._prepared.put((names, sizes), known)
+            self._cache.put(
+                (self._own, names, sizes), known, size_of((names, known), shared=(self.fairness, self.discount))
+            )
         return known
 
 
-def _checked(scores: npt.ArrayLike, groups: Sequence[Any]) -> tuple[FloatArray, list[str]]:
-    """Scores and the names of the groups, one for each item."""
+def _joined(names: Sequence[str]) -> bytes:
+    """Names as bytes that no other names have, whatever letters are in them."""
+    joined = "\0".join(names)
+    if joined.count("\0") < len(names):
+        return joined.encode(errors="surrogatepass")
+    return b"\xff" + repr(names).encode()  # no text begins with this byte
+
+
+def _checked(
+    scores: npt.ArrayLike, groups: Sequence[Any], missing: MissingLabels
+) -> tuple[FloatArray, Sequence[str | None]]:
+    """Scores and the names of the groups, one for each item; None where it has none."""
     labels = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
     n = len(labels)
     if not n:
@@ -284,8 +307,8 @@ def _checked(scores: npt.ArrayLike, groups: Sequence[Any]) -> tuple[FloatArray, 
     if values.dtype != np.float64 or values.shape != (n,):  # whoever solves looks at the values
         values = checked_scores(scores, np.array([0, n]))
     if set(map(type, labels)) != {str}:
-        codes, names = group_codes(np.asarray(groups))
-        labels = [names[code] for code in codes]
+        codes, names = group_codes(np.asarray(groups), missing=missing)
+        labels = [names[code] if code >= 0 else None for code in codes]
     return values, labels
 
 

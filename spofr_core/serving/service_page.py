@@ -28,7 +28,7 @@ def service_page(schema: dict[str, Any], settings: ServiceSettings) -> str:
     """Every path of the OpenAPI description, and a request to copy."""
     asked = settings.fairness
     token = " -H 'authorization: Bearer TOKEN'" if settings.token else ""
-    command = f"curl{token} -d '{json.dumps(_EXAMPLE)}' http://127.0.0.1:8000/rank"
+    command = f"curl{token} -H 'content-type: application/json' -d '{json.dumps(_EXAMPLE)}' http://127.0.0.1:8000/rank"
     paths = "".join(
         f"<h2>{escape(verb.upper())} {escape(path)}</h2><p>{escape(about.get('summary', ''))}</p>{_body(about)}"
         for path, verbs in schema["paths"].items()

@@ -13,6 +13,7 @@ from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.serving.own_hosts import LOOPBACK_NAMES
+from spofr_core.serving.recent import MOST_BYTES
 
 VARIABLE = "SPOFR_SERVICE"
 TOKEN_VARIABLE = "SPOFR_TOKEN"
@@ -32,16 +33,26 @@ class ServiceSettings(StrictModel):
     otherwise : {"sort", "relax", "refuse"}
         What is answered where no policy holds delta, or none can be computed: the list sorted by score and marked so;
         the list with its smallest feasible delta (sorted where there is none); or an error.
+    strict : bool
+        Whether a list that would be sorted by score is answered with an error (503).
     token : str, optional
         What a request has to bring in its header.
     hosts : tuple of str
         Names that requests may ask it by, beside numbers such as 10.0.0.7; "*.example.org" is all below that.
     most_items, most_groups, most_bytes : int
         Of one request.
+    missing : {"error", "keep"}
+        Whether an item whose group is null is refused, or keeps its place without a bound.
     each_item : bool
         Each item is on its own: delta bounds the exposure of every single item, and groups are not asked for.
     most_alone : int
         Items of one request where each is on its own: the time to solve a list grows with its cube.
+    cache_bytes : int
+        Of what one worker remembers of lists that were asked for before.
+    most_connections : int
+        Of one worker at a time.
+    request_seconds : float
+        That the header of a request may take to arrive, its body, and its answer to be read.
     flush_seconds : float
         How often the log is written.
     """
@@ -51,13 +62,18 @@ class ServiceSettings(StrictModel):
     state: Path
     log: Path | None = None
     otherwise: Literal["sort", "relax", "refuse"] = "sort"
+    strict: bool = False
     token: str | None = Field(default=None, repr=False)
     hosts: tuple[str, ...] = LOOPBACK_NAMES
     most_items: int = Field(default=1000, ge=1)
     most_groups: int = Field(default=20, ge=1)
+    missing: Literal["error", "keep"] = "error"
     each_item: bool = False
     most_alone: int = Field(default=100, ge=1)
     most_bytes: int = Field(default=1_000_000, ge=100)
+    cache_bytes: int = Field(default=MOST_BYTES, ge=2**20)
+    most_connections: int = Field(default=1000, ge=1)
+    request_seconds: float = Field(default=20.0, gt=0)
     flush_seconds: float = Field(default=5.0, gt=0)
 
     @field_validator("fairness", mode="before")
@@ -74,7 +90,7 @@ class ServiceSettings(StrictModel):
     @field_validator("token")
     @classmethod
     def _token_of_letters(cls, token: str | None) -> str | None:
-        if token is not None and (not token.strip() or not token.isascii()):
+        if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
             raise ValueError("the token is empty or has letters that a header cannot carry; use plain letters.")
         return token
 

@@ -6,14 +6,18 @@ in. So the two contexts last, and what tells a visitor apart, cookies and stored
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from tests.browser import pages, server
+
+_NO_NUMBER = re.compile(r"\b(NaN|Infinity)\b|Error: <\w+> attribute")
+_WARNING = re.compile(r"\b(?:Runtime|Future)Warning: .*")
 
 expect.set_options(timeout=60_000)  # milliseconds: a loaded machine takes its time
 
@@ -21,8 +25,10 @@ expect.set_options(timeout=60_000)  # milliseconds: a loaded machine takes its t
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the dashboard answers."""
-    with server.dashboard(tmp_path_factory.mktemp("dashboard") / "log") as url:
+    log = tmp_path_factory.mktemp("dashboard") / "log"
+    with server.dashboard(log) as url:
         yield url
+    assert _WARNING.findall(log.read_text(errors="replace")) == []
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +60,7 @@ def _window(chromium: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def context(first_window: BrowserContext) -> Iterator[BrowserContext]:
     """The browser of a new visitor."""
-    with _forgotten_afterwards(first_window):
+    with forgotten_afterwards(first_window):
         yield first_window
 
 
@@ -66,15 +72,25 @@ def page(context: BrowserContext) -> Page:
 @pytest.fixture
 def stranger(second_window: BrowserContext) -> Iterator[Page]:
     """A page of somebody else, who shares nothing with the visitor of `page`."""
-    with _forgotten_afterwards(second_window):
+    with forgotten_afterwards(second_window):
         yield second_window.new_page()
 
 
 @contextmanager
-def _forgotten_afterwards(window: BrowserContext) -> Iterator[None]:
-    """Nothing is left of a visit but an empty page, whose process keeps what it has compiled."""
-    before = window.pages
+def forgotten_afterwards(window: BrowserContext) -> Iterator[None]:
+    """Nothing is left of a visit but an empty page, whose process keeps what it has compiled.
+
+    A chart with a place that is no number is drawn all the same, with a line missing, and only the console tells.
+    """
+    before, drawn_wrong = window.pages, []
+
+    def listen(message: ConsoleMessage) -> None:
+        if _NO_NUMBER.search(message.text):
+            drawn_wrong.append(message.text)
+
+    window.on("console", listen)
     yield
+    window.remove_listener("console", listen)
     for old in before:
         old.close()
     for number, seen in enumerate(window.pages):
@@ -88,3 +104,4 @@ def _forgotten_afterwards(window: BrowserContext) -> Iterator[None]:
         if number:
             seen.close()
     window.clear_cookies()
+    assert drawn_wrong == []

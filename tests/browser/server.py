@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = ROOT / "dashboard" / "server.py"
@@ -59,14 +61,13 @@ def free_port() -> int:
 
 
 def wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path, patience: float = 90.0) -> None:
-    deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            break
-        try:
-            with urllib.request.urlopen(address, timeout=5) as answer:
-                if answer.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise RuntimeError(f"The dashboard did not start:\n{log.read_text(errors='replace')[-3000:]}")
+    def healthy() -> bool:
+        assert process.poll() is None, output()
+        with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(address, timeout=5) as answer:
+            return answer.status == 200
+        return False
+
+    def output() -> str:
+        return f"The dashboard did not start:\n{log.read_text(errors='replace')[-3000:]}"
+
+    wait_until(healthy, patience, otherwise=output)

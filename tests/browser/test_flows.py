@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -16,6 +17,7 @@ from spofr_core.fairness import Fairness
 from spofr_core.policy import fair_policies, verify
 from spofr_core.reporting import verdict
 from tests.browser.pages import element, go, headline, no_error, opened, says, settled
+from tests.data.test_excel import OLD
 
 pytestmark = pytest.mark.browser
 
@@ -39,6 +41,25 @@ def downloaded(page: Page, label: str) -> bytes:
     with page.expect_download() as waiting:
         page.get_by_role("button", name=label).click()
     return Path(waiting.value.path()).read_bytes()
+
+
+def test_workbooks_and_lines_of_json_are_taken_and_other_files_refused_in_words(page, address, tmp_path):
+    frame = pd.read_csv(io.StringIO(SMALL))
+    frame.to_excel(tmp_path / "mine.xlsx", index=False)
+    frame.to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
+    (tmp_path / "mine.xls").write_bytes(OLD)
+    for name in ("mine.xlsx", "mine.jsonl"):
+        opened(page, f"{address}/data")
+        page.locator('input[type="file"]').set_input_files(tmp_path / name)
+        expect(page.get_by_role("heading", name=f"Reading {name}")).to_be_visible()
+        settled(page)
+        choose(page, "Ranked by", "points")
+        choose(page, "Group", "team")
+        page.get_by_role("button", name="Audit this data").click()
+        expect(page.locator("h1").first).to_contain_text("12 queries")
+    opened(page, f"{address}/data")
+    page.locator('input[type="file"]').set_input_files(tmp_path / "mine.xls")
+    expect(page.get_by_text("save it as .xlsx")).to_be_visible()
 
 
 def test_from_upload_to_report(page, address, chromium):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from playwright.sync_api import Page, expect
 from dashboard.jobs.job_board import JobBoard
 from tests.browser import server
 from tests.browser.pages import PATIENCE, element, go, no_error, opened, settled
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
@@ -58,9 +58,7 @@ def site(tmp_path_factory) -> Iterator[Server]:
         board = JobBoard(made.home)
         for job in board.jobs():
             board.cancel(job)
-        deadline = time.monotonic() + 60
-        while any(job.active for job in board.jobs()) and time.monotonic() < deadline:
-            time.sleep(0.5)
+        wait_until(lambda: not any(job.active for job in board.jobs()))
 
 
 def fill(page: Page, label: str, value: str) -> None:
@@ -102,7 +100,7 @@ def spofr_alone(page: Page, *, deltas: str, steps: int) -> None:
     settled(page)
     fill(page, "deltas", deltas)
     page.get_by_text("Training settings").click()
-    fill(page, "Steps at most, per stage", str(steps))
+    fill(page, "Steps per stage", str(steps))
 
 
 def tray(page: Page):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -147,3 +149,27 @@ def test_doctor_tells_versions(monkeypatch):
     result = run("doctor")
     assert result.exit_code == 1
     assert "playwright install chromium" in result.stdout
+
+
+@pytest.mark.parametrize("scores", ["constant", "two", "ties", "huge"])
+def test_scores_of_every_kind_are_audited_without_a_warning(tmp_path, scores):
+    """In a process of its own, where warnings are errors from the first import of this package on."""
+    rng, n = np.random.default_rng(2), 240
+    few = {"constant": np.ones(n), "two": rng.integers(0, 2, n), "huge": rng.choice([1e308, -1e308], n)}
+    tied = np.where(rng.random(n) < 0.4, 0.5, rng.normal(size=n))
+    columns = {"q": np.arange(n) // 8, "sex": rng.choice(["f", "m"], n), "score": few.get(scores, tied)}
+    about = {
+        "country": np.repeat(rng.choice(["DE", "FR"], 30), 8),
+        "day": np.repeat(pd.date_range("2024-01-01", periods=30).astype(str), 8),
+    }
+    pd.DataFrame({**columns, "rel": rng.integers(0, 3, n), **about}).to_csv(tmp_path / "a.csv", index=False)
+    mapped = [f"--{role}={name}" for role, name in {"query": "q", "group": "sex", "relevance": "rel"}.items()]
+    asked = ["--slice", "country", "--time", "day", "--top-k", "3", "--html", tmp_path / "a.html", "--json", "-"]
+    command = [sys.executable, "-W", "error", "-c", "from spofr_core.cli import main; main()", "audit"]
+    command += [tmp_path / "a.csv", *mapped, "--score", "score", "--delta", "10%", *asked]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    assert ("The report says nothing of a repair. The score of query" in told.stderr) == (scores == "huge")
+    json.loads(told.stdout, parse_constant=pytest.fail)
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert not re.search(r"(?<![A-Za-z])(NaN|nan|-?inf|-?Infinity)(?![A-Za-z])", page)

@@ -201,6 +201,23 @@ def test_the_gate_of_a_pipeline(file):
     assert run(*back, "--fail-if-worse", "NDKL").exit_code == 1  # also where no audit has it by itself
 
 
+def test_a_gate_tolerates_what_it_is_told_to(file):
+    arguments = ("compare", file, *OPTIONS, "--with", "score=new_score", "--fail-if-worse", "exposure:m")
+    lost = -rows_of(summary_of(*arguments[1:-2]), "new_score")["exposure:m"]["upper"]
+    failed = run(*arguments, "--tolerate", f"exposure:m={lost / 2}")
+    assert failed.exit_code == 1
+    assert f"worse in new_score by more than {lost / 2:g}: exposure:m" in failed.stderr
+    passed = run(*arguments, "--tolerate", f"exposure:m={lost * 1.01}")
+    assert (passed.exit_code, passed.stderr) == (0, "")
+
+
+def test_a_gate_that_is_in_the_table_is_no_row_more(file):
+    arguments = ("compare", file, *OPTIONS, "--with", "score=new_score", "--json", "-")
+    plain = json.loads(run(*arguments).stdout)
+    gates = [word for name in ("nDCG@10", "ndcg", "ndcg@10", "max_violation") for word in ("--fail-if-worse", name)]
+    assert json.loads(run(*arguments, *gates).stdout) == plain
+
+
 def test_files_are_written(file, tmp_path):
     arguments = ("--with", "repair", "--html", tmp_path, "--csv", tmp_path / "c.csv", "--json", tmp_path / "c.json")
     assert run("compare", file, *OPTIONS, *arguments).exit_code == 0
@@ -240,6 +257,14 @@ def test_differences_by_slices_of_the_first_file(file, frame, tmp_path):
         ),
         (["--with", "delta=5%", "--fail-if-worse", "fair"], "'fair' cannot be worse"),
         (["--with", "repair", "--confidence", "95"], "'confidence' is 95"),
+        (["--with", "repair", "--tolerate", "fair"], "--tolerate is 'fair'; write what may be worse by how much"),
+        (["--with", "repair", "--tolerate", "fair=much"], "--tolerate is 'fair=much'; write"),
+        (["--with", "repair", "--tolerate", "=1"], "--tolerate is '=1'; write"),
+        (["--with", "repair", "--tolerate", "fair=1", "--tolerate", "fair=2"], "--tolerate names fair twice, 1 and 2"),
+        (["--with", "repair", "--tolerate", "fair=0.1"], "'fair' has a margin and is no gate; the gates are none."),
+        (["--with", "repair", "--fail-if-worse", "fair", "--tolerate", "fair=-1"], "The margin of 'fair' is -1.0"),
+        (["--with", "repair", "--fail-if-worse", "fair", "--tolerate", "fair=nan"], "The margin of 'fair' is nan"),
+        (["--with", "repair", "--fail-if-worse", "fair", "--tolerate", "beauty=1"], "There is no 'beauty' to compare"),
     ],
 )
 def test_bad_input_is_one_sentence(file, arguments, message):

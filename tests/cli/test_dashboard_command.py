@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import psutil
 import pytest
 
 from tests.browser.server import free_port, wait_until_healthy
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)
 SPOFR = [sys.executable, "-c", "from spofr_core.cli import main; main()"]
@@ -89,7 +89,5 @@ def test_a_browser_is_opened_on_the_page_unless_it_is_not_wanted(tmp_path):
     script.write_text(f'#!/bin/sh\necho "$1" > "{seen}"\n')
     script.chmod(0o755)
     with running(tmp_path, BROWSER=str(script)) as (port, _):
-        deadline = time.monotonic() + 30
-        while not (seen.exists() and seen.read_text()) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_until(lambda: seen.exists() and seen.read_text())
         assert seen.read_text() == f"http://127.0.0.1:{port}\n"

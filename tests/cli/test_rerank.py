@@ -54,7 +54,10 @@ def test_verify_passes(policies):
     assert result.exit_code == 0
     assert checked["ok"]
     assert checked["max_violation"] == pytest.approx(0.03, abs=1e-9)
+    assert isinstance(checked["max_gap"], float)
     assert checked["max_gap"] < 1e-9
+    said = run("verify", str(path), HIRING, "--delta", "0.03").stdout
+    assert said == "Every query holds delta; largest violation 0.03; largest gap to the optimum below 1e-9.\n"
 
 
 def test_verify_fails_for_a_smaller_delta(policies):

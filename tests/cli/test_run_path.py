@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -32,10 +31,12 @@ from spofr_core.experiments import (
 )
 from spofr_core.fairness import Fairness
 from spofr_core.learning import PredictThenOptimize
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--set", "max_steps=20", "--set", "validate_every=10"]
 SAMPLE = ["--sample", "german-credit"]
+pytestmark = pytest.mark.usefixtures("one_thread")  # scores of one model are compared bit by bit
 
 
 def run(*arguments: object):
@@ -236,11 +237,7 @@ def test_ctrl_c_stops_in_order_and_the_same_command_goes_on(tmp_path):
     command = [sys.executable, "-c", "from spofr_core.cli import main; main()", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while not any(out.glob("runs/*/checkpoint/*.safetensors")):
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: any(out.glob("runs/*/checkpoint/*.safetensors")) or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1, said

@@ -52,7 +52,7 @@ def test_a_decimal_comma_is_found_out_or_asked_for_with_the_option_that_takes_it
     assert spofr(monkeypatch, "audit", path) == 0
     assert "have a decimal comma" in capsys.readouterr().out
     assert spofr(monkeypatch, "audit", path, "--decimal", ",", "--delimiter", ";") == 0
-    path.write_text(HEADER + ROWS.replace("0.5", '"0,5"'))
+    path.write_text(HEADER + ROWS.replace("0.5", '"4,752"').replace("0.", ""))
     assert spofr(monkeypatch, "audit", path) == 2
     assert "--decimal ','" in capsys.readouterr().err
 
@@ -95,7 +95,7 @@ def test_groups_are_renamed_and_left_out(tmp_path, monkeypatch, capsys):
     assert spofr(monkeypatch, "audit", path, *renamed, "--json", "-") == 0
     summary = json.loads(capsys.readouterr().out)
     assert {name: group["items"] for name, group in summary["groups"].items()} == {"women": 2, "men": 2}
-    assert summary["excluded"] == {"rows of groups left out": 1}
+    assert summary["excluded"] == {"items of groups left out, which kept their places": 1}
     assert spofr(monkeypatch, "audit", path, "--rename-group", "x=y=z", "--json", "-") == 0
     assert set(json.loads(capsys.readouterr().out)["groups"]) == {"f", "m", "z"}
     assert spofr(monkeypatch, "audit", path, "--rename-group", "women") == 2
@@ -148,7 +148,7 @@ def test_relaxed_queries_are_not_said_to_hold_delta(table, tmp_path, monkeypatch
     assert "--allow-relaxed" in capsys.readouterr().out
     assert spofr(monkeypatch, "verify", out, table, *MERIT, "--allow-relaxed") == 0
     said = capsys.readouterr().out
-    assert "0 of 2 queries hold delta, the others their smallest feasible one" in said
+    assert "0 of 2 queries hold delta; no policy of 2 can hold the delta asked for, so" in said
     assert "Every query holds delta" not in said
 
 
@@ -159,3 +159,19 @@ def test_a_list_with_one_group_has_no_violation_to_print(tmp_path, monkeypatch, 
     capsys.readouterr()
     assert spofr(monkeypatch, "verify", out, path) == 0
     assert "nan" not in capsys.readouterr().out
+
+
+def test_a_repair_and_its_check_say_of_whom_delta_holds(tmp_path, monkeypatch, capsys) -> None:
+    """Where one group alone is known, no list can be re-ranked for it."""
+    file, policies = tmp_path / "holes.csv", tmp_path / "policies.parquet"
+    lists = {"q": "abab", "r": "ab-", "s": "a-"}
+    rows = [f"{q},{k},{'' if g == '-' else g},{9 - k}" for q, groups in lists.items() for k, g in enumerate(groups)]
+    file.write_text("\n".join(["qid,doc,group,score", *rows]))
+    options = [file, "--missing", "keep", "--delta", "5%", "--insist", "--score", "score"]
+    assert spofr(monkeypatch, "repair", *options, "--out", policies) == 0
+    said = capsys.readouterr().out
+    assert (
+        "2 of 3 queries hold delta = 5 % whatever the unknown groups are, 1 breaks it and none depends on them." in said
+    )
+    assert spofr(monkeypatch, "verify", policies, *options) == 0
+    assert "Every query holds delta for the items whose group is known; " in capsys.readouterr().out

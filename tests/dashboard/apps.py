@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import re
-import warnings
 from functools import cache
 from typing import Any
 
@@ -54,8 +53,7 @@ def shown(
 
 def rerun(app: AppTest) -> AppTest:
     """Run, and fail on anything that a page did not mean to show."""
-    with warnings.catch_warnings():
-        app.run()
+    app.run()
     assert [error.value for error in app.exception] == []
     return app
 

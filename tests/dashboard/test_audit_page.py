@@ -12,9 +12,9 @@ from dashboard.views.audit_page import WORST_OFFERED, group_table, worst_table
 from spofr_core.data import load_hiring, read_dataset
 from spofr_core.evaluation import audit, calibration_gain, prices_at_face_value, reliability
 from spofr_core.fairness import Fairness
-from spofr_core.reporting import delta_text, direction_text, number, percent, verdict, verdict_details
+from spofr_core.reporting import OF_LISTS, delta_text, direction_text, number, percent, verdict, verdict_details
 from tests.dashboard.apps import charts, plain, rerun, saved, shown, titles
-from tests.dashboard.test_uploads import press, uploaded
+from tests.dashboard.test_uploads import kept, press, uploaded
 from tests.evaluation.lists import dataset
 
 RANKED = "qid,doc,sex,rank,rel\n" + "".join(
@@ -174,6 +174,25 @@ def test_small_groups_write_no_row_of_the_worst_but_stand_in_the_table(with_one_
     groups = group_table(with_one_row_group.summary).set_index("group")
     assert groups["small"].to_dict() == {"few": True, "a": False, "b": False}
     assert groups.loc["few", "items"] == 1
+
+
+def test_what_is_alone_in_its_list_is_counted_beside_what_the_means_are_of():
+    lists = [["a", "b", "a", "b"]] * 3 + [["a", "a"]]
+    found = audit(dataset([[4, 3, 2, 1]] * 3 + [[2, 1]], lists), Fairness(delta=0.1))
+    table = group_table(found.summary)[["group", "items", "lists", "items alone"]]
+    assert table.to_numpy().tolist() == [["a", 6, 3, 2], ["b", 6, 3, 0]]
+
+
+def test_a_group_that_is_the_same_in_all_of_a_list_gets_a_sentence_and_no_delta():
+    rows = "".join(f"q{k // 3},i{k},{'ab'[k // 3 % 2]},{k % 3}\n" for k in range(36))
+    mapped = press(uploaded("bands.csv", f"query_id,item_id,group,score\n{rows}"))
+    app = shown("audit", state={"uploaded": kept(mapped)}, data="upload")
+    assert titles(app) == ["None of the 12 queries can be judged: each has items of a single group."]
+    assert OF_LISTS in plain(" ".join(said.value for said in app.markdown))
+    assert charts(app) == []
+    assert not app.sidebar.slider
+    assert not app.sidebar.number_input
+    assert any("no delta forbids anything" in said.value for said in app.sidebar.caption)
 
 
 def test_twelve_long_names_are_told_apart_and_written_out_in_the_table():

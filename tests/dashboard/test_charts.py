@@ -27,7 +27,7 @@ from spofr_core.data import read_dataset
 from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
 from spofr_core.policy import fair_policies, fair_policy
-from spofr_core.reporting import MOST_STEPS, group_styles
+from spofr_core.reporting import MOST_STEPS, group_styles, share_steps
 from spofr_core.reporting.policy_frames import corner, position_frame, sampled_frame
 from tests.evaluation.lists import dataset, random_dataset
 
@@ -77,9 +77,7 @@ def test_shares_are_drawn_in_per_cent():
     assert curve.layout.shapes[0].x0 == 20.0
     assert curve.layout.annotations[0].text.startswith("<b>delta = 20 %")
     assert "%" in curve.layout.xaxis.title.text
-    steps = shares.fair_share()
-    steps = steps[steps["share"].notna()]
-    assert np.allclose(curve.data[2].x[1:-1], 100 * steps["delta"])
+    assert np.allclose(curve.data[2].x[1:], 100 * share_steps(shares.fair_share()).delta[1:])
     histograms = violation_histograms(shares, 0.2).checked()
     assert (histograms.layout.shapes[0].x0, histograms.layout.shapes[0].x1) == (-20.0, 20.0)
 
@@ -100,12 +98,14 @@ def test_small_counts_have_whole_ticks(most):
 def test_the_share_curve_is_exact_and_marks_delta(result):
     fig = share_curve(result, 0.05).checked()
     curve, mark = fig.data[2], fig.data[3]
-    steps = result.fair_share()[:-1]  # at the last delta nothing is judged any more
-    assert np.allclose(curve.x[1:-1], steps["delta"])
-    assert np.allclose(curve.y[1:-1], 100 * steps["share"])
+    steps = result.fair_share()[: len(curve.x) - 1]
+    assert np.allclose(curve.x[1:], steps["delta"])
+    assert np.allclose(curve.y[1:], 100 * steps["share"])
+    assert np.allclose(fig.data[4].y[1:], 100 * steps["cannot_fail"] / steps["queries"])
     assert (curve.x[0], curve.y[0]) == (0, 0)
     assert mark.x[0] == 0.05
-    assert mark.y[0] == pytest.approx(100 * result.summary["queries"]["share"])
+    counts = result.summary["queries"]
+    assert mark.y[0] == pytest.approx(100 * (counts["fair"] + counts["cannot_fail"]) / counts["applicable"])
     assert fig.layout.shapes[0].x0 == 0.05
 
 
@@ -186,9 +186,7 @@ def test_the_lottery_shows_every_item_in_every_column(policy):
     styles = group_styles(("a", "b", "c"))
     assert [trace.marker.symbol for trace in fig.data] == [styles["a"].marker, styles["b"].marker]
     shown = [note.text for note in fig.layout.annotations[1:]]
-    assert [float(text[3 : text.index(" %")]) for text in shown] == pytest.approx(
-        sorted(100 * policy.probabilities, reverse=True), abs=0.06
-    )
+    assert [float(text[3 : text.index(" %")]) for text in shown] == pytest.approx(100 * policy.probabilities, abs=0.06)
 
 
 def test_scores_stand_beside_the_items_of_the_sort(policy):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import shlex
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
-from dashboard.widgets.downloads import Download, save_script
+from dashboard.charts.policy_charts import lottery
+from dashboard.widgets.downloads import Download, part_of_name, save_script
+from spofr_core import Fairness, load_sample, repair
 from spofr_core.cli import app
+from spofr_core.reporting import percent
 from tests.dashboard.apps import plain, rerun, saved, shown
 
 
@@ -69,6 +74,57 @@ def test_no_name_ends_the_script():
     script = save_script(Download("x", str, "</script><b>.csv", "text/csv"), b"")
     assert script.count("</script>") == 1
     assert script.endswith("</script>")
+
+
+PLAIN = ["S0044", "組", "مجموعة", "con", "a-b"]
+
+
+@pytest.mark.parametrize("name", [*PLAIN, "a/b", "../../etc", "a b", "x" * 300, "", "\ud800", "é" * 99, "q\u202efdp"])
+def test_any_id_can_be_part_of_a_name(name):
+    part = part_of_name(name)
+    assert 0 < len(f"certificate-{part}.json".encode()) < 200
+    assert not set(part) & set('/\\:*?"<>| \n\0\u202e')
+    assert not part.startswith(".")
+    assert part_of_name(f"{name}?") != part
+    assert (part == name) == (name in PLAIN)
+
+
+def test_what_the_policy_page_hands_out_is_in_one_order_and_is_verified(tmp_path):
+    data, asked = load_sample("hiring").test, Fairness(delta=0.1, unit="share")
+    mended = repair(data, asked).policies
+    place = next(q for q, policy in enumerate(mended) if list(policy.probabilities) == sorted(policy.probabilities)[:2])
+    policy = mended[place]
+    page = shown("policy", data="hiring", delta=0.1, unit="share", query=policy.query)
+    files = {}
+    for label in ("Policy (CSV)", "Policy (JSON)", "Certificate (JSON)"):
+        page.button(key=f"download-{label}").click()
+        files |= saved(rerun(page))
+    query = policy.query
+    assert list(files) == [f"policy-{query}.csv", f"policy-{query}.json", f"certificate-{query}.json"]
+    table = pd.read_csv(io.BytesIO(files[f"policy-{query}.csv"]))
+    listed = json.loads(files[f"policy-{query}.json"])["rankings"]
+    proved = json.loads(files[f"certificate-{query}.json"])
+    heads = [head.text for head in lottery(policy, data.group_names).checked().layout.annotations][1:]
+    card = policy._repr_html_()
+    lots = zip(policy.rankings.tolist(), policy.probabilities.tolist(), strict=True)
+    for k, (ranking, probability) in enumerate(lots):
+        rows = table[table["ranking"] == k + 1]
+        assert rows["item_id"].tolist() == listed[k]["items"] == policy.item_ids[ranking].tolist()
+        assert rows["probability"].iloc[0] == listed[k]["probability"] == proved["probabilities"][k] == probability
+        assert proved["rankings"][k] == ranking
+        assert heads[k] == f"<b>{percent(probability)}</b><br>ranking {k + 1}"
+    assert card.index(percent(policy.probabilities[0])) < card.index(percent(policy.probabilities[1]))
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+        done = CliRunner().invoke(app, ["verify", str(tmp_path / name), "--sample", "hiring", "--delta", "10%"])
+        assert done.exit_code == 0, done.output
+        assert done.stdout.startswith(f"Query {policy.query!r} holds delta; ")
+        assert "there is no policy for the other 499 queries, which were not checked." in done.stdout
+    document = json.loads(files[f"policy-{query}.json"])
+    document["rankings"][0]["items"] = "nothing"
+    (tmp_path / "damaged.json").write_text(json.dumps(document), "utf-8")
+    done = CliRunner().invoke(app, ["verify", str(tmp_path / "damaged.json"), "--sample", "hiring", "--delta", "10%"])
+    assert done.exit_code in (1, 2), done.output
 
 
 def test_the_report_and_the_project_have_the_notes_that_were_typed_last():

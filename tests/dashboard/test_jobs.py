@@ -12,12 +12,14 @@ import psutil
 import pytest
 
 from dashboard.jobs import job_board as jobs_file
+from dashboard.jobs import job_process
 from dashboard.jobs.job_board import MOST_WAITING, Job, JobBoard, first_in_line, recent, slot_lock, slots
 from dashboard.widgets.job_tray import state_sentence
 from spofr_core.errors import ConfigError
 from spofr_core.experiments import FileLock, Owner, RunStore, results
 from spofr_core.experiments.plans import plan_sweep, shared_sample
 from spofr_core.files import read_json, write_json
+from tests.waiting import wait_until
 
 PATIENCE = 200
 
@@ -71,10 +73,7 @@ def test_a_process_that_ended_is_not_alive_even_if_nobody_asked_how():
         owner = Owner(Owner.me().host, child.pid, psutil.Process(child.pid).create_time())
         assert owner.alive
         child.stdin.close()
-        deadline = time.monotonic() + PATIENCE
-        while owner.alive and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not owner.alive
+        wait_until(lambda: not owner.alive)
         assert psutil.pid_exists(child.pid)  # still in the table of processes
     finally:
         child.wait()
@@ -145,13 +144,8 @@ def test_the_tray_shows_active_jobs_first(board):
 
 
 def ended(board, name):
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        job = board.get(name, "a")
-        if not job.active:
-            return job
-        time.sleep(0.2)
-    raise AssertionError(f"{job}\n{board.log_tail(job)}")
+    wait_until(lambda: not board.get(name, "a").active, otherwise=lambda: board.log_tail(board.get(name, "a")))
+    return board.get(name, "a")
 
 
 def sweep(home, **grids):
@@ -189,28 +183,29 @@ def test_a_job_killed_at_work_is_interrupted_and_goes_on(own_home):
     assert frame["status"].tolist() == ["done"]
 
 
-def test_a_job_goes_on_though_who_was_killed_takes_a_moment_to_let_go(own_home, monkeypatch):
-    board = JobBoard(own_home)
-    with monkeypatch.context() as nobody_works:
-        nobody_works.setattr(jobs_file, "spawn", lambda folder: None)
-        name = start(board, sweep(own_home))
-    write_json(board.folder / name / "state.json", {"status": "interrupted"})
-    held = FileLock.acquire(board.folder / name / "lock")
-    board.resume(board.get(name, "a"))
-    time.sleep(3)  # longer than a process takes to begin
-    held.release()
-    assert ended(board, name).status == "done"
+def test_a_job_goes_on_though_who_was_killed_takes_a_moment_to_let_go(board, monkeypatch):
+    folder = board.folder / begin(board, status="interrupted")
+    held = FileLock.acquire(folder / "lock")
+    board.resume(board.get(folder.name, "a"))
+    worked = []
+    monkeypatch.setattr(
+        time, "sleep", lambda seconds: held.release()
+    )  # between the first look at the lock and the next
+    monkeypatch.setattr(job_process, "_work", lambda folder, *_: worked.append(folder) or 0)
+    monkeypatch.setattr(os, "nice", lambda level: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    assert job_process.main(folder) == 0
+    assert worked == [folder]
 
 
 def _wait_for_work(board, name, besides=0):
     """The process of a job, once it has a run at work."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+
+    def worker():
         state = read_json(board.folder / name / "state.json") or {}
-        if state.get("running") and state["owner"]["pid"] != besides:
-            return state["owner"]
-        time.sleep(0.1)
-    raise AssertionError(board.log_tail(board.get(name, "a")))
+        return state.get("running") and state["owner"]["pid"] != besides and state["owner"]
+
+    return wait_until(worker, otherwise=lambda: board.log_tail(board.get(name, "a")))
 
 
 def test_a_job_that_cannot_be_done_says_why_in_a_sentence(board):

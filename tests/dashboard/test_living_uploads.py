@@ -227,6 +227,46 @@ def test_who_says_that_higher_is_better_is_believed():
     assert "--insist" in kept(app).arguments
 
 
+ALIKE = GOOD.replace("q1,d10,m", "q1,d10,M").replace("q2,", "Q1 ,")
+
+
+@pytest.mark.parametrize(("key", "queries", "groups"), [("wizard-join", 5, 2), ("wizard-apart", 6, 3)])
+def test_names_that_are_written_alike_are_asked_about(key: str, queries: int, groups: int):
+    alike = ALIKE.replace("Q1 ,d2", "Q1 ,e2")
+    app = press(uploaded("alike.csv", alike))
+    assert app.error == []
+    assert any("'q1' (5 rows) and 'Q1' (5 rows) in column 'qid'" in plain(warning.value) for warning in app.warning)
+    button(app, key)
+    data = kept(app).data
+    assert (len(data), data.n_groups) == (queries, groups)
+    assert ("--join-alike" in kept(app).arguments) == (key == "wizard-join")
+    assert ("--no-join-alike" in kept(app).arguments) == (key == "wizard-apart")
+    press(app, "Change how it is read")
+    app.segmented_control(key="map-join-alike").set_value(key != "wizard-join")
+    press(rerun(app))
+    assert len(kept(app).data) == 11 - queries
+
+
+@pytest.mark.parametrize(("key", "other", "top"), [("wizard-comma", ".", 5.252), ("wizard-thousands", ",", 5252)])
+def test_a_comma_that_may_be_two_things_is_asked_about(key: str, other: str, top: float):
+    rows = [row.split(",") for row in GOOD.splitlines()]
+    text = "\n".join(
+        ";".join((*row[:3], row[3].replace(".", ",").replace(",25", ",252").replace("0,", "5,"), row[4]))
+        for row in rows
+    )
+    app = uploaded("open.csv", text)
+    assert app.selectbox(key="map-Ranked by").value == "model_score"
+    press(app)
+    assert any(".252 or" in plain(warning.value) for warning in app.warning), app.warning
+    button(app, key)
+    assert kept(app).data.score.max() == top
+    assert "--decimal" in kept(app).arguments
+    press(app, "Change how it is read")
+    app.segmented_control(key="map-decimal").set_value(other)
+    press(rerun(app))
+    assert kept(app).data.score.max() in {5.252, 5252} - {top}
+
+
 def test_another_column_is_a_rank_only_if_it_looks_like_one():
     app = choose(uploaded("portal.csv", RANKS), Ranked_by="contacted")
     assert app.toggle(key="map-is-rank").value is False

@@ -153,6 +153,7 @@ def test_draw_verify_and_sampled_periods():
     next(button for button in app.button if button.label == "Verify").click()
     rerun(app)
     assert app.success[0].value.startswith("Verified without the solver")
+    assert app.success[0].value.endswith("largest gap to the optimum below 1e\\-9\\.")
 
 
 def test_the_report_page_prints_lines_that_reproduce_the_screen(tmp_path, monkeypatch, capsys):

@@ -12,7 +12,7 @@ from dashboard.views.sections.quota_section import deepest, kept_sentence, price
 from spofr_core.fairness import Fairness, Quota
 from spofr_core.policy import fair_policy
 from spofr_core.reporting import PREFIX_COLUMNS, group_styles, outside_limits, prefix_frame
-from tests.policy.quota_reference import within
+from tests.policy.brute_force import within
 
 SCORES, GROUPS = [8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0], list("aaaabbbb")
 ODD = ["<b>x", "=1+1", "組", "مجموعة"]
@@ -50,10 +50,9 @@ def test_what_is_outside_is_what_the_definition_says(seed, n, slack, delta):
     if len(set(groups)) == 1:
         assert frame is None
         return
-    order = np.argsort(-policy.probabilities, kind="stable")
-    kept = [within(quota, [groups[i] for i in policy.rankings[k]]) for k in order]
-    assert [not len(outside_limits(frame, f"ranking {r}")) for r in range(1, len(order) + 1)] == kept
-    assert share_outside(policy, quota) == pytest.approx(policy.probabilities[order][~np.array(kept)].sum())
+    kept = [within(quota, [groups[i] for i in ranking]) for ranking in policy.rankings]
+    assert [not len(outside_limits(frame, f"ranking {r}")) for r in range(1, len(kept) + 1)] == kept
+    assert share_outside(policy, quota) == pytest.approx(policy.probabilities[~np.array(kept)].sum())
 
 
 def test_the_chart_draws_the_frame_in_the_colours_of_the_groups():
@@ -62,7 +61,7 @@ def test_the_chart_draws_the_frame_in_the_colours_of_the_groups():
     policy = solved(quota, delta=0.02, groups=groups)
     frame = prefix_frame(policy, quota)
     names = ("nobody", "<b>x", "=1+1", "組")
-    figure = counts_in_prefixes(frame, sorted(policy.probabilities, reverse=True), 6, names).checked()
+    figure = counts_in_prefixes(frame, policy.probabilities.tolist(), 6, names).checked()
     panels = panel_groups(frame)
     styles = group_styles(names)
     for place, name in enumerate(panels):

@@ -132,7 +132,7 @@ def test_the_policy_page_draws_the_lottery_within_its_limits_and_says_the_price(
     assert sum({"allowed", "plain sort", "not allowed"} <= found for found in names) == 1
     next(button for button in app.button if button.label == "Verify").click()
     rerun(app)
-    assert "each of its rankings keeps the limits" in app.success[0].value
+    assert "and every ranking keeps the quota" in app.success[0].value
     assert both.certificate["fairness"]["every_ranking"] == {"slack": 0, "top": 10}
     json.dumps(both.certificate)
 

@@ -109,3 +109,22 @@ def test_a_list_of_one_group_has_nobody_to_be_fair_between():
     data = dataset([SCORES, SCORES], ["aaaaa", "".join(GROUPS)])
     told = before_and_after(audit(data, fairness), 0, fair_policy(SCORES, list("aaaaa"), fairness))
     assert told.startswith("All items are of one group")
+
+
+@pytest.mark.parametrize(
+    ("delta", "said"),
+    [
+        (0.01, "which breaks delta."),
+        (0.03, "and whether delta holds depends on the unknown groups."),
+        (0.08, "which holds delta."),
+    ],
+)
+def test_the_sentence_breaks_delta_only_where_unknown_groups_cannot_mend_it(delta, said):
+    """Of the exposures 1/2 to 1/5 the last is unknown: were it of a, the groups would be 0.0125 off; of b, 0.054."""
+    fairness = Fairness(delta=delta)
+    groups = np.array(["a", "b", "a", None], dtype=object)
+    data = dataset([SCORES[:4]], ["abab"])
+    result = audit(data.replace(groups=np.array([0, 1, 0, -1])), fairness)
+    told = before_and_after(result, 0, fair_policy(SCORES[:4], groups, fairness, missing="keep"))
+    assert f", {said} The policy" in told
+    assert " at most among the items whose group is known, in expectation." in told

@@ -73,6 +73,18 @@ def test_the_command_of_the_page_says_the_same(tmp_path, monkeypatch):
     assert plain(sentence).strip("*") in found.output
 
 
+def test_no_item_and_no_time_is_none_of_either():
+    app = uploaded("log.csv", frame().to_csv(index=False))
+    for box in app.selectbox:
+        if box.label in ("Item", "Time of the impression"):
+            box.set_value("(none)")
+    press(rerun(app), "Audit what was shown")
+    assert not any("Over time" in header.value for header in app.subheader)
+    words = shlex.split(next(code.value for code in app.code if "--shown" in code.value))
+    assert "--no-guess" in words
+    assert not {"--item", "--time"} & {*words}
+
+
 def test_a_log_stays_until_it_is_closed_and_opens_from_a_link():
     app = press(uploaded("log.csv", frame().to_csv(index=False)), "Audit what was shown")
     content = app.session_state["choices"].log

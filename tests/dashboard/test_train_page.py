@@ -150,7 +150,7 @@ def test_offered_deltas_are_round_rise_and_stay_within_the_range(first, second):
 def test_steps_are_said_to_be_of_a_stage(quiet):
     app = shown("train", data="german-credit", state={"train-settings": True})
     steps = app.number_input(key="train-max_steps")
-    assert steps.label == "Steps at most, per stage"
+    assert steps.label == "Steps per stage"
     assert "SPOFR has two" in steps.proto.help
     splits = load_sample("german-credit", lists=20)
     fitted = SPOFR(Fairness(delta=0.1), seed=0, max_steps=20, patience=100, validate_every=10).fit(splits.train)

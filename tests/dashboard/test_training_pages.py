@@ -184,10 +184,11 @@ def test_what_runs_are_about(dataset, groups, about):
 def test_choosing_a_model_shows_what_it_can_do_without_training(first_sweep):
     frame = results_of([first_sweep])
     run = frame.loc[(frame["method"] == "spofr") & (frame["delta"] == 0.05), "run"].iloc[0]
-    app = shown("tradeoffs", sweep=first_sweep.key)
+    app = shown("tradeoffs", sweep=first_sweep.key, delta=0.2)
     app.selectbox(key="tradeoffs-model").set_value(run)
     rerun(app)
     assert app.query_params["model"] == run
+    assert (app.session_state["choices"].delta, app.session_state["choices"].unit) == (0.05, "absolute")
     curve = next(
         trace for figure in charts(app) for trace in figure["data"] if trace.get("name", "").startswith("SPOFR, d")
     )
@@ -206,6 +207,7 @@ def test_only_a_model_with_a_penalty_is_said_to_have_one(method, penalised, firs
     run = frame.loc[frame["method"] == method, "run"].iloc[0]
     said = [plain(each.value) for each in shown("tradeoffs", sweep=first_sweep.key, model=run).markdown]
     (about,) = [text for text in said if text.startswith("On test: ")]
+    assert "Settings:" not in about
     assert "promises nothing about a single query." in about
     assert ("penalty" in about) is penalised
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import stat
 import time
 
 import pytest
-from typer.testing import CliRunner
 
 from dashboard.jobs.job_board import JobBoard
 from dashboard.session import upload_store
@@ -17,12 +15,9 @@ from dashboard.session.mapping import Mapping
 from dashboard.session.stored_uploads import dataset_of_upload, forget_expired, forget_upload, write_upload
 from dashboard.session.upload_store import UploadStore
 from dashboard.session.uploads import accept_upload, check_complete, open_upload
-from spofr_core.cli import app
 from spofr_core.cli.commands.dashboard_command import kept_for
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.evaluation import audit
 from spofr_core.experiments import RunStore, private_runs, upload_bytes, upload_days
-from spofr_core.fairness import Fairness
 from spofr_core.files import DiskFull, write_json, write_whole
 
 ROWS = b"q,i,who,points,age,relevance\n" + b"".join(
@@ -267,31 +262,6 @@ def test_files_expire_some_days_after_they_were_last_opened(store, own_home, mon
     assert len(store.uploads()) == 1
     forget_expired(own_home, now + 2.1 * DAY)
     assert files_below(own_home) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "mapping"),
-    [
-        (ROWS, MAPPING),
-        (ROWS, MAPPING.model_copy(update={"group_names": {"x": "first & last", "y": "the rest"}})),
-        (ROWS, Mapping(query="q", ranked_by="points", group=("age",), leave_out=("22",), group_names={"20": "a"})),
-        (
-            ROWS,
-            Mapping(query="q", ranked_by="relevance", is_rank=True, group=("who", "age"), way="crossing", insist=True),
-        ),
-        (ROWS.split(b"\n", 1)[1], Mapping(query="column 1", ranked_by="column 4", group=("column 3",), header=False)),
-        (ROWS.replace(b"y", b"\xe9"), MAPPING.model_copy(update={"encoding": "latin-1", "missing": "exclude"})),
-    ],
-)
-def test_the_shell_reads_the_same_with_the_arguments_of_the_page(store, tmp_path, monkeypatch, content, mapping):
-    loaded = accept_upload(store, added(store, content), mapping)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "people.csv").write_bytes(content)
-    found = CliRunner().invoke(app, ["audit", *loaded.arguments, "--delta", "0.05", "--json", "-"])
-    expected = audit(loaded.data, Fairness(delta=0.05)).summary
-    got = json.loads(found.stdout)
-    for part in ("queries", "groups", "excluded"):
-        assert got[part] == json.loads(json.dumps(expected[part])), part
 
 
 def test_all_that_is_missing_is_named_at_once():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import shlex
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -17,6 +19,7 @@ from spofr_core.evaluation import audit
 from spofr_core.fairness import Fairness
 from spofr_core.reporting import verdict
 from tests.dashboard.apps import plain, rerun, shown, titles
+from tests.data.test_excel import OLD, archive
 
 GOOD = "qid,doc,sex,model_score,rel\n" + "".join(
     f"q{q},d{q}{k},{'fm'[(q + k) % 2]},{(7 * k + q) % 5 + 0.25},{k % 2}\n" for q in range(6) for k in range(5)
@@ -26,6 +29,19 @@ LETOR = "".join(f"{k % 3} qid:{q} 1:{k}.5 2:{(k * q) % 4} 3:{k % 2}\r\n" for q i
 
 def uploaded(name: str, content: bytes | str):
     return add(shown("data"), name, content)
+
+
+def workbook(*tables: str) -> bytes:
+    made = openpyxl.Workbook()
+    made.remove(made.active)
+    for k, text in enumerate(tables, 1):
+        sheet = made.create_sheet(str(k))
+        frame = pd.read_csv(io.StringIO(text))
+        for row in [list(frame.columns), *frame.to_numpy(dtype=object).tolist()]:
+            sheet.append(row)
+    content = io.BytesIO()
+    made.save(content)
+    return content.getvalue()
 
 
 def add(app, name: str, content: bytes | str):
@@ -63,11 +79,62 @@ def test_a_good_file_is_guessed_and_audited():
         ("t.tsv", GOOD.replace(",", "\t").encode()),
         ("t.csv.gz", gzip.compress(GOOD.encode(), mtime=0)),
         ("bom.csv", b"\xef\xbb\xbf" + GOOD.encode()),
+        ("t.json", pd.read_csv(io.StringIO(GOOD)).to_json(orient="split").encode()),
+        ("t.jsonl", pd.read_csv(io.StringIO(GOOD)).to_json(orient="records", lines=True).encode()),
+        ("t.xlsx", workbook(GOOD)),
     ],
 )
 def test_other_wrappings_of_the_same_table(name, content):
     app = press(uploaded(name, content))
-    assert kept(app).data.n_items == 30
+    assert kept(app).data.fingerprint == read_dataset(GOOD.encode()).fingerprint
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.json"])
+def test_a_file_of_several_tables_asks_for_the_one_that_is_meant(name: str) -> None:
+    short = GOOD[: GOOD.index("q4")]
+    rows = [json.loads(pd.read_csv(io.StringIO(text)).to_json(orient="records")) for text in (short, GOOD)]
+    content = workbook(short, GOOD) if name == "t.xlsx" else json.dumps({"1": rows[0], "2": rows[1]}).encode()
+    app = uploaded(name, content)
+    box = next(box for box in app.selectbox if box.label == "Sheet")
+    assert (box.options, box.value) == (["1", "2"], "1")
+    box.select("2")
+    app = press(rerun(app))
+    assert kept(app).data.fingerprint == read_dataset(GOOD.encode()).fingerprint
+    lines = command_lines(kept(app), Choices()) + python_lines(kept(app), Choices())
+    assert "--sheet 2" in str(lines)
+    assert "sheet='2'" in str(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("t.xls", OLD + bytes(600), "save it as .xlsx"),
+        ("t.ods", archive("mimetype", "content.xml"), "an OpenDocument file: save it as .xlsx"),
+        ("t.zip", archive("t.csv"), "unpack it"),
+        ("t.xls", b"<html><table><tr><td>qid</td></tr>\n</table></html>", "t.xls is a web page"),
+        ("t.pdf", b"%PDF-1.7 \n", "a PDF"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_words_whatever_its_name(name, content, words):
+    (error,) = uploaded(name, content).error
+    assert words in plain(error.value)
+
+
+def test_a_table_may_have_any_name():
+    assert kept(press(uploaded("export.2024-05", GOOD))).data.fingerprint == read_dataset(GOOD.encode()).fingerprint
+
+
+@pytest.mark.parametrize(("names", "words"), [(",", ""), (",x,x", "'x'"), (",model_score", "'model_score'")])
+def test_columns_without_a_name_or_with_one_that_another_has(names, words):
+    cells = "," * names.count(",")
+    head, *rows = GOOD.splitlines()
+    app = uploaded("t.csv", "\n".join([head + names + ",", *(row + cells + "," for row in rows)]))
+    assert ("rename" in "".join(plain(each.value) for each in app.caption)) == bool(words)
+    app = press(app)
+    if "model_score" in words:
+        assert "several columns called 'model_score'" in plain(app.error[0].value)
+    else:
+        assert kept(app).data.fingerprint == read_dataset(GOOD.encode()).fingerprint
 
 
 def test_parquet_ranks_and_a_crossing():
@@ -106,7 +173,9 @@ def test_letor_is_ranked_by_one_of_its_features():
     assert len(data) == 4
     assert np.array_equal(data.score, data.features[:, 1])
     command = command_lines(kept(app), Choices(delta=0.1))
-    assert shlex.split(command) == shlex.split("spofr audit train.txt --score 2 --group 1 --quantiles 2 --delta 0.1")
+    assert shlex.split(command) == shlex.split(
+        "spofr audit train.txt --score 2 --group 1 --quantiles 2 --no-guess --delta 0.1"
+    )
     assert "read_dataset('train.txt', score='2', group='1', group_quantiles=2" in python_lines(kept(app), Choices())
 
 
@@ -114,7 +183,7 @@ def test_missing_groups_are_an_explicit_choice():
     holed = GOOD.replace("q1,d10,m", "q1,d10,")
     app = press(uploaded("holed.csv", holed))
     assert "d10" in app.error[0].value or "sex" in app.error[0].value
-    for choice, groups, items in (("own_group", 3, 30), ("exclude", 2, 29)):
+    for choice, groups, items in (("own_group", 3, 30), ("keep", 2, 30), ("exclude", 2, 30), ("drop", 2, 29)):
         app.selectbox(key="map-missing").set_value(choice)
         press(rerun(app))
         assert app.error == []
@@ -132,7 +201,7 @@ BAD = {
     "twice.csv": b"query,item,group,score\nq,i,a,1\nq,i,b,2\n",
     "nan.csv": b"query,item,group,score\nq,i,a,nan\nq,j,b,2\n",
     "inf.csv": b"query,item,group,score\nq,i,a,inf\nq,j,b,2\n",
-    "negative.csv": b"query,item,group,score,relevance\nq,i,a,1,-1\nq,j,b,2,0\n",
+    "infinite.csv": b"query,item,group,score,relevance\nq,i,a,1,-inf\nq,j,b,2,0\n",
     "text.csv": b"query,item,group,score\nq,i,a,high\nq,j,b,low\n",
     "many.csv": b"query,item,group,score\n" + b"".join(b"q,%d,g%d,1\n" % (k, k) for k in range(10_000)),
     "cut.csv.gz": gzip.compress(GOOD.encode(), mtime=0)[:60],
@@ -188,6 +257,22 @@ def test_the_lines_of_the_report_read_the_same_file(tmp_path, monkeypatch):
     words = shlex.split(command_lines(kept(app), Choices(delta=0.1)))
     assert words[:3] == ["spofr", "audit", "my file.csv"]
     assert words[-2:] == ["--delta", "0.1"]
+
+
+def test_relevance_below_zero_is_shifted_or_clipped_and_the_audit_says_which():
+    below = GOOD.replace(",0\n", ",-1.5\n")
+    app = press(uploaded("z.csv", below))
+    assert kept(app).data.label_shift == 1.5
+    page = shown("audit", state={"uploaded": kept(app)}, data="upload")
+    assert "nDCG@10 (labels + 1.5)" in [metric.label for metric in page.metric]
+    press(app, "Change how it is read")
+    app.selectbox(key="map-negative-labels").set_value("clip")
+    press(rerun(app))
+    assert (kept(app).data.label_shift, kept(app).data.relevance.min()) == (0.0, 0.0)
+    assert any("labels are below 0 and count as 0" in plain(text.value) for text in app.markdown)
+    press(app, "Change how it is read")
+    app.selectbox(key="map-Relevance").set_value("(none)")
+    assert "map-negative-labels" not in [box.key for box in rerun(app).selectbox]
 
 
 def test_a_second_file_is_guessed_afresh():

@@ -182,7 +182,7 @@ def test_shared_features_are_copied_only_when_read() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"relevance": np.array([0, -1.0, 0, 0, 0, 0])}, "'relevance' is -1.0 at query 'a', item 'j'"),
+        ({"relevance": np.array([0, -np.inf, 0, 0, 0, 0])}, "'relevance' holds -inf at query 'a', item 'j'"),
         ({"score": np.array([0, 0, np.nan, 0, 0, 0])}, "'score' holds nan at query 'b', item 'i'"),
         ({"offsets": np.array([0, 2, 2, 6])}, "every query has at least one item"),
         ({"groups": np.array([0, 1, 0, 1, 2, 0])}, "Group codes run from 0 to 2"),

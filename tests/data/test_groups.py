@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spofr_core.data import GroupSpec, read_dataset
+from spofr_core.data import NO_GROUP, GroupSpec, read_dataset
 from spofr_core.data.group_spec import group_by_number
 from spofr_core.errors import ConfigError, DataError
 
@@ -24,7 +24,7 @@ def test_numbers_flags_and_text_as_groups() -> None:
     assert read_dataset(frame(g=[True, False, True]), group="g").group_names == ("False", "True")
     data = read_dataset(b"qid,doc,g\n1,a, f\n1,b,f\n1,c,m\n", group="g")
     assert data.group_names == ("f", "m")
-    assert any("Blanks around the values of column 'g'" in note for note in data.notes)
+    assert any("Blanks around ids and names were left out: 1 in column 'g'" in note for note in data.notes)
 
 
 def test_crossing() -> None:
@@ -100,11 +100,13 @@ def test_missing_groups() -> None:
     assert own.group_names == ("f", "m", "(missing)")
     assert own.groups.tolist() == [0, 2, 2, 1, 0]
     assert any("2 items without a group" in note for note in own.notes)
-    out = read_dataset(text, group="g", missing="exclude")
+    with pytest.raises(DataError, match=r"missing='keep' keeps them .* missing='exclude'"):
+        read_dataset(text, group="g")
+    out = read_dataset(text, group="g", drop_rows=True)
     assert out.query_ids.tolist() == [1, 3]
     assert out.item_ids.tolist() == ["a", "d", "e"]
-    assert dict(out.excluded) == {"rows without a group": 2, "queries left without items": 1}
-    assert any("2 of 5 items have no group and were left out" in note for note in out.notes)
+    assert dict(out.excluded) == {"rows without a group (the items below moved up)": 2, "queries left without items": 1}
+    assert any("2 of 5 rows have no group" in note and "moved up" in note for note in out.notes)
     literal = read_dataset(text, group="g", missing="exclude", missing_values=[""])
     assert literal.group_names == ("NA", "f", "m")
 
@@ -115,8 +117,8 @@ def test_missing_numbers_and_missing_parts_of_a_crossing() -> None:
     crossed = frame(a=["x", None, "y", "x"], b=["u", "u", None, "v"])
     data = read_dataset(crossed, group=["a", "b"], missing="exclude")
     assert data.group_names == ("x & u", "x & v")
-    assert data.item_ids.tolist() == [0, 3]
-    with pytest.raises(DataError, match="nothing is left"):
+    assert data.groups.tolist() == [0, NO_GROUP, NO_GROUP, 1]
+    with pytest.raises(DataError, match="has a group in column 'g': there is nothing to compare"):
         read_dataset(frame(g=[None, None]).astype({"g": "str"}), group="g", missing="exclude")
 
 
@@ -143,3 +145,9 @@ def test_quantile_groups_are_never_empty(values: list[int], k: int) -> None:
     cuts = np.quantile(known, np.arange(1, k) / k)
     by_definition = np.unique(np.searchsorted(np.unique(cuts), known, side="right"), return_inverse=True)[1]
     assert found.codes.tolist() == by_definition.tolist()
+
+
+@pytest.mark.parametrize("missing", ["keep", "exclude"])
+def test_a_column_without_any_group_is_said_to_be_the_wrong_one(missing: str) -> None:
+    with pytest.raises(DataError, match=r"No item of .* has a group in column 'g': .*Choose a column .*group='\.\.\.'"):
+        read_dataset(b"qid,doc,g\n1,a,\n1,b,\n", group="g", missing=missing)

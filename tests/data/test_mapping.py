@@ -55,7 +55,7 @@ def test_a_column_with_two_roles_is_remarked() -> None:
     ("text", "options", "fields"),
     [
         ("qid,doc,group\n1,a,f\n1,b,\n", {}, ("missing",)),
-        ('qid,doc,group,score\n1,a,f,"0,5"\n1,b,m,1\n', {}, ("decimal",)),
+        ('qid,doc,group,score\n1,a,f,"4,752"\n1,b,m,1\n', {}, ("decimal",)),
         ("qid,doc,group\n1,André,f\n".encode("latin-1"), {}, ("encoding",)),
         ("qid,doc,group\n1,a,f,3\n", {}, ("delimiter",)),
         ("f,1\nm,2\nf,3\n", {}, ("header",)),

@@ -85,7 +85,7 @@ def test_a_gap_within_a_query_is_a_second_value():
 def test_queries_that_are_left_out_take_their_slices_along():
     frame = rows(country=["DE", "FR", "IT", "AT"], day=["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"])
     frame.loc[frame["qid"] == "q1", "sex"] = None
-    data = read_dataset(frame, slices="country", time="day", missing="exclude")
+    data = read_dataset(frame, slices="country", time="day", drop_rows=True)
     assert data.attributes["country"].tolist() == ["DE", "IT", "AT"]
     assert data.times.astype("datetime64[D]").astype(str).tolist() == ["2024-01-01", "2024-01-03", "2024-01-04"]
 

@@ -31,27 +31,28 @@ from spofr_core.data import (
     load_sample,
     preview_table,
     read_dataset,
-    usual_suffixes,
 )
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.experiments.plans import sample_groups, shared_sample
 
-LINES = b"""{"query": 1, "item": "a", "group": "x", "score": 3}
-{"query": 1, "item": "b", "group": "y", "score": 2}
-{"query": 2, "item": "a", "group": "x", "score": 5}
+LINES = b"""#rows
+query,item,group,score
+1,a,x,3
+1,b,y,2
+2,a,x,5
 """
 
 
-class JsonLines(Format):
-    name = "jsonl"
-    label = "JSON lines"
-    suffixes = (".jsonl",)
+class Rows(Format):
+    name = "rows"
+    label = "Rows"
+    suffixes = (".rows",)
 
     def sniff(self, raw: Raw) -> bool:
-        return raw.head.lstrip().startswith(b"{")
+        return raw.head.startswith(b"#rows")
 
     def open(self, raw: Raw, limits: Limits, options: TextOptions) -> Table:
-        return FrameTable(pd.read_json(io.BytesIO(bytes(raw.data)), lines=True), limits, raw.name)
+        return FrameTable(pd.read_csv(io.BytesIO(bytes(raw.data)), comment="#"), limits, raw.name)
 
 
 class Coins(Sample):
@@ -71,9 +72,9 @@ class Coins(Sample):
 
 
 @pytest.fixture
-def json_lines() -> Iterator[Format]:
-    yield FORMATS.register(JsonLines())
-    FORMATS.unregister("jsonl")
+def rows() -> Iterator[Format]:
+    yield FORMATS.register(Rows())
+    FORMATS.unregister("rows")
 
 
 @pytest.fixture
@@ -82,29 +83,32 @@ def coins() -> Iterator[Sample]:
     SAMPLES.unregister("coins")
 
 
-def test_a_format_of_ones_own_is_found_by_its_content(json_lines: Format) -> None:
+def test_a_format_of_ones_own_is_found_by_its_content(rows: Format) -> None:
     data = read_dataset(LINES)
     assert data.query_ids.tolist() == [1, 2]
     assert data.score.tolist() == [3, 2, 5]
     assert read_dataset(gzip.compress(LINES)).fingerprint == data.fingerprint
-    assert read_dataset(LINES, format="jsonl").fingerprint == data.fingerprint
+    assert read_dataset(LINES, format="rows").fingerprint == data.fingerprint
     preview = preview_table(LINES)
-    assert preview.format == "jsonl"
+    assert preview.format == "rows"
     assert preview.mapping["score"] == "score"
 
 
-def test_a_format_of_ones_own_is_offered(json_lines: Format) -> None:
-    assert "jsonl" in usual_suffixes()
-    assert format_labels().endswith("or JSON lines")
-    with pytest.raises(ConfigError, match=r"one of \['csv', 'parquet', 'letor', 'trec', 'jsonl'\], got 'xls'"):
+def test_a_format_of_ones_own_is_offered(rows: Format) -> None:
+    assert format_labels().endswith("or Rows")
+    with pytest.raises(
+        ConfigError, match=r"one of \['csv', 'parquet', 'letor', 'trec', 'json', 'excel', 'rows'\], got 'xls'"
+    ):
         read_dataset(LINES, format="xls")
 
 
 @pytest.mark.parametrize("source", [LINES, pd.DataFrame({"query": [1]})])
 def test_a_format_that_is_not_known_is_refused_whatever_the_source(source: Any) -> None:
     for read in (read_dataset, preview_table):
-        with pytest.raises(ConfigError, match=r"'format' must be one of \['csv', 'parquet', 'letor', 'trec'\]"):
-            read(source, format="jsonl")
+        with pytest.raises(
+            ConfigError, match=r"'format' must be one of \['csv', 'parquet', 'letor', 'trec', 'json', 'excel'\]"
+        ):
+            read(source, format="rows")
 
 
 def test_what_no_format_knows_goes_by_its_ending_and_then_to_csv() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spofr_core.data import GroupSpec, RankingDataset, partition_folder, read_dataset
+from spofr_core.data import NO_GROUP, GroupSpec, RankingDataset, partition_folder, read_dataset
 from spofr_core.errors import ConfigError, DataError
 
 TABLE = pd.DataFrame(
@@ -37,11 +37,19 @@ def same(one: RankingDataset, other: RankingDataset) -> None:
 def test_renamed_merged_and_left_out() -> None:
     data = read(group_names={"0": "men", "1": "women"}, leave_out_groups=["x"])
     assert data.group_names == ("men", "women")
-    assert data.item_ids.tolist() == [1, 2, 4, 5]
-    assert data.groups.tolist() == [0, 1, 1, 0]
-    assert data.query_ids.tolist() == ["a", "b"]
-    assert data.offsets.tolist() == [0, 2, 4]
-    assert dict(data.excluded) == {"rows of groups left out": 2, "queries left without items": 1}
+    assert data.item_ids.tolist() == [1, 2, 3, 4, 5, 6]
+    assert data.groups.tolist() == [0, 1, NO_GROUP, 1, 0, NO_GROUP]
+    assert dict(data.excluded) == {"items of groups left out, which kept their places": 2}
+    dropped = read(group_names={"0": "men", "1": "women"}, leave_out_groups=["x"], drop_rows=True)
+    assert dropped.item_ids.tolist() == [1, 2, 4, 5]
+    assert dropped.groups.tolist() == [0, 1, 1, 0]
+    assert dropped.query_ids.tolist() == ["a", "b"]
+    assert dropped.offsets.tolist() == [0, 2, 4]
+    assert dict(dropped.excluded) == {
+        "rows of groups left out (the items below moved up)": 2,
+        "queries left without items": 1,
+    }
+    assert any("positions" in note or "moved up" in note for note in dropped.notes)
     assert "Group 'men' is called '0' in the data." in data.notes
     assert "Groups left out: 'x' (2 items)." in data.notes
     assert data.fingerprint != read().fingerprint
@@ -67,7 +75,7 @@ def test_a_test_part_is_read_with_the_spec_of_the_training_part() -> None:
     part = TABLE.iloc[3:]
     test = read_dataset(part, query="qid", item="doc", group=GroupSpec.from_dict(train.group_spec.to_dict()))
     assert test.group_names == ("men", "women")
-    assert test.groups.tolist() == [1, 0]
+    assert test.groups.tolist() == [1, 0, NO_GROUP]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +92,8 @@ def test_any_way_to_make_groups(how: dict[str, object], names: dict[str, str], l
     gone = [left] if left else []
     data = read(**how, group_names=names, leave_out_groups=gone)
     assert data.group_sizes[new] == before.group_sizes[old]
-    assert data.n_items == before.n_items - sum(before.group_sizes[name] for name in gone)
+    assert data.n_items == before.n_items
+    assert (~data.grouped).sum() == sum(before.group_sizes[name] for name in gone)
     same(before.regrouped(names, leave_out=gone), data)
 
 
@@ -93,9 +102,8 @@ def test_items_without_a_group_are_counted_apart() -> None:
     options = {"query": "qid", "item": "doc", "group": "sex", "leave_out_groups": ["x"]}
     data = read_dataset(frame, **options, missing="exclude")
     assert dict(data.excluded) == {
-        "rows of groups left out": 2,
-        "rows without a group": 1,
-        "queries left without items": 1,
+        "items of groups left out, which kept their places": 2,
+        "items without a group, which kept their places": 1,
     }
     own = read_dataset(frame, **options, missing="own_group", group_names={"(missing)": "not told"})
     assert own.group_names == ("0", "1", "not told")
@@ -149,7 +157,12 @@ def test_parts_of_a_folder(tmp_path: Path) -> None:
     }
     data = [part.read() for part in partition_folder(folder, scratch, mapping)]
     assert [part.group_names for part in data] == [("men", "women")]
-    assert dict(data[0].excluded) == {"rows of groups left out": 2, "queries left without items": 1}
+    assert dict(data[0].excluded) == {"items of groups left out, which kept their places": 2}
+    parts = partition_folder(folder, scratch, mapping | {"drop_rows": True})
+    assert dict(next(iter(parts)).read().excluded) == {
+        "rows of groups left out (the items below moved up)": 2,
+        "queries left without items": 1,
+    }
 
 
 @given(
@@ -171,8 +184,9 @@ def test_every_row_is_kept_under_its_new_name_or_counted(codes: list[int], new: 
             data.regrouped(names, leave_out=gone)
         return
     after = data.regrouped(names, leave_out=gone)
-    called = dict(zip(frame["i"], frame["g"].map(wanted), strict=True))
-    assert [after.group_names[code] for code in after.groups] == [called[item] for item in after.item_ids.tolist()]
-    assert after.n_items + after.excluded.get("rows of groups left out", 0) == len(frame)
-    assert len(after) + after.excluded.get("queries left without items", 0) == len(data)
+    called = {item: wanted[group] for item, group in zip(frame["i"], frame["g"], strict=True)}
+    told = [after.group_names[code] if code >= 0 else None for code in after.groups]
+    assert told == [called[item] for item in after.item_ids.tolist()]
+    assert after.item_ids.tolist() == data.item_ids.tolist()
+    assert sum(after.excluded.values()) == told.count(None)
     same(after, read_dataset(frame, query="q", item="i", group="g", group_names=names, leave_out_groups=gone))

@@ -48,7 +48,7 @@ def test_an_item_without_a_group() -> None:
         read_dataset(RUN.encode(), item_groups=known, group="side")
     assert caught.value.row == 5
     data = read_dataset(RUN.encode(), item_groups=known, group="side", missing="exclude")
-    assert dict(data.excluded) == {"rows without a group": 1}
+    assert dict(data.excluded) == {"items without a group, which kept their places": 1}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_an_item_without_a_group() -> None:
         ("401 Q0 FT1 1 9.5 tag\n401 Q0 FT2 2 9.1\n", QRELS, ["Line 2", "5 fields", "qid Q0 docno rank score tag"]),
         ("401 Q0 FT1 1 high tag\n", QRELS, ["'score'", "'high'"]),
         (RUN, "401 0 FT1\n", ["Line 1", "3 fields", "qid 0 docno relevance"]),
-        (RUN, "401 0 FT1 1\n401 0 FT2 -2\n", ["'-2' at line 2", "zero or more"]),
+        (RUN, "401 0 FT1 1\n401 0 FT2 -inf\n", ["'-inf' at line 2", "finite number"]),
         (RUN, "401 0 FT1 1\n401 0 FT1 0\n", ["judges item 'FT1' of query '401' twice", "line 2"]),
         (RUN, "901 0 FT1 1\n", ["No item of the data is judged"]),
     ],

@@ -13,6 +13,7 @@ from sklearn.metrics import ndcg_score
 from spofr_core.data import RankingDataset, load_hiring
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation import AuditResult, SmallGroups, audit, repair
+from spofr_core.evaluation.intervals import wilson
 from spofr_core.fairness import Discount, Fairness, PositionBias
 from spofr_core.measures.exposure.pairwise import pairwise_disparity
 from spofr_core.policy import Policies
@@ -162,7 +163,9 @@ def test_aggregates_from_the_per_query_table():
     compared = frame.groupby("group")["n"].sum()
     weighted = (frame["n"] * frame["exposure"]).groupby(frame["group"]).sum() / compared
     for name, group in result.summary["groups"].items():
-        assert group["compared"] == compared[name]
+        mine = frame[frame["group"] == name]
+        assert (group["compared"], group["compared_queries"]) == (compared[name], len(mine))
+        assert group["violation_mean"] == pytest.approx(mine["violation"].mean())
         assert group["exposure_mean"] == pytest.approx(weighted[name])
 
 
@@ -176,18 +179,21 @@ def test_opposite_signs_cancel_in_the_signed_mean_only():
 def test_fair_share_is_every_step():
     result = audit(random_dataset(7), Fairness(delta=0.05))
     steps = result.fair_share()
-    assert steps["judged"].iloc[-1] == 0
-    assert np.isnan(steps["share"].iloc[-1])
+    could_fail = audit(random_dataset(7), Fairness(delta=0.0)).summary["queries"]["judged"]
+    assert (steps["queries"] == could_fail).all()
+    assert (steps["hold"].iloc[-1], steps["cannot_fail"].iloc[-1]) == (could_fail, could_fail)
     for delta in [*steps["delta"], 0.0, 0.031, 0.5]:
         queries = audit(random_dataset(7), Fairness(delta=delta)).summary["queries"]
-        recount = np.nan if queries["share"] is None else queries["share"]
-        assert result.share_at(np.array([delta]))[0] == pytest.approx(recount, nan_ok=True)
+        cannot_fail = could_fail - queries["judged"]
+        held = queries["fair"] + cannot_fail
+        assert result.share_at(np.array([delta]))[0] == held / could_fail
         before = steps[steps["delta"] <= delta + 1e-9]
-        assert (before["share"].iloc[-1] if len(before) else 0.0) == pytest.approx(recount, nan_ok=True)
         if len(before):
             row = before.iloc[-1]
-            assert (row["fair"], row["judged"]) == (queries["fair"], queries["judged"])
-            assert [row["lower"], row["upper"]] == pytest.approx(queries["ci"] or [np.nan] * 2, nan_ok=True)
+            assert (row["hold"], row["cannot_fail"], row["share"]) == (held, cannot_fail, held / could_fail)
+            assert [row["lower"], row["upper"]] == pytest.approx(wilson(held, could_fail))
+        else:
+            assert held == 0
 
 
 def test_single_group_lists_are_counted_not_judged():

@@ -7,13 +7,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from spofr_core import ConfigError, Fairness, audit, audit_folder, measure, read_dataset, repair
+from spofr_core import ConfigError, DataError, Fairness, audit, audit_folder, measure, read_dataset, repair
 from spofr_core.cli import app
+from spofr_core.data import Limits
 from spofr_core.evaluation import measure_folder
 from spofr_core.measures import MEASURES
-
-EXACT = [name for name in MEASURES.names if name not in ("AWRFxnDCG",)]
-"""Whose ties in this data have few orders."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +44,7 @@ def test_the_values_are_those_of_one_piece(folder):
     parts = measure_folder(folder, "all", protected="b", rows_per_part=200)
     whole = measure(read_dataset(folder), "all", protected="b")
     assert parts.query_ids.tolist() == whole.query_ids.tolist()
-    for name in EXACT:
+    for name in MEASURES:
         text = str(MEASURES[name])
         np.testing.assert_allclose(parts.values[text], whole.values[text], rtol=0, atol=1e-12, err_msg=name)
         assert parts.summary["measures"][text]["undefined"] == whole.summary["measures"][text]["undefined"]
@@ -83,3 +81,44 @@ def test_the_shell_measures_folders_and_puts_measures_into_reports(folder, tmp_p
     arguments = ["audit", str(folder), "--measure", "NDKL", "--html", str(page)]
     assert run.invoke(app, arguments, catch_exceptions=False).exit_code == 0
     assert "NDKL" in page.read_text("utf-8")
+
+
+def test_a_folder_has_the_notes_of_one_piece(tmp_path):
+    rng = np.random.default_rng(4)
+    n, queries = 1200, np.repeat([f"q{k}" for k in range(40)], 30)
+    frame = pd.DataFrame(
+        {
+            "query": queries,
+            "item": np.arange(n),
+            "group": np.where(rng.random(n) < 0.02, "few", rng.choice(["a", "b"], n)),
+            "score": rng.integers(0, 2, n),  # more orders of ties than can be looked at
+            "country": np.where(np.repeat(np.arange(40) % 4 == 0, 30), None, "DE"),
+            "when": np.repeat(1.6e9 + 86400 * np.arange(40), 30),
+        }
+    )
+    frame.to_parquet(tmp_path / "rows.parquet")
+    about = {"slices": ["country"], "time": "when"}
+    parts = measure_folder(tmp_path, ["NDKL"], mapping=about, rows_per_part=200)
+    whole = measure(read_dataset(tmp_path, **about), ["NDKL"])
+    assert set(parts.notes) == set(whole.notes)
+    said = " ".join(parts.notes)
+    assert "In 40 of 40 lists measures of whole rankings are means over drawn rankings" in said
+    assert "10 of 40 queries have no value in column 'country'" in said
+    assert "'few'" in said
+
+
+def test_a_folder_may_have_no_more_slices_than_one_piece(tmp_path):
+    limit = Limits().slices
+    frame = pd.DataFrame(
+        {
+            "query": np.repeat(np.arange(limit + 1), 2),
+            "item": np.arange(2 * limit + 2),
+            "group": ["a", "b"] * (limit + 1),
+            "score": np.arange(2 * limit + 2) % 7,
+        }
+    )
+    frame.assign(town="t" + frame["query"].astype(str)).to_parquet(tmp_path / "rows.parquet")
+    for work in (measure_folder, audit_folder):
+        asked = ["Gini"] if work is measure_folder else Fairness(delta="10%")
+        with pytest.raises(DataError, match=f"Column 'town' has {limit + 1:,} distinct values"):
+            work(tmp_path, asked, mapping={"slices": ["town"]}, rows_per_part=limit)

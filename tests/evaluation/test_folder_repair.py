@@ -82,7 +82,7 @@ def test_items_without_a_name_have_the_row_of_the_folder(rows, tmp_path):
 
 def test_parts_that_lose_all_their_items(rows, tmp_path):
     rows.loc[~rows["qid"].isin(["3", "first"]), "group"] = None
-    mapping = {"missing": "exclude"}
+    mapping = {"drop_rows": True}
     whole = repair(read_dataset(rows, **mapping), FAIRNESS)
     folder = written(rows, tmp_path / "rows")
     summary = repair_folder(folder, FAIRNESS, tmp_path / "p.parquet", mapping=mapping, **PARTS)
@@ -93,7 +93,7 @@ def test_parts_that_lose_all_their_items(rows, tmp_path):
     assert whole.before.summary["excluded"]["queries left without items"] == 118
     rows["group"] = None
     empty = written(rows, tmp_path / "empty")
-    with pytest.raises(DataError, match="nothing is left"):
+    with pytest.raises(DataError, match="has a group in column 'group': there is nothing to compare"):
         repair_folder(empty, FAIRNESS, tmp_path / "none", mapping=mapping, **PARTS)
 
 

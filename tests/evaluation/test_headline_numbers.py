@@ -61,13 +61,26 @@ def test_curve_and_headline_agree_at_every_delta(seed, delta, unit, notion):
     merits = {"a": 1.0, "b": 0.5, "c": 2.0} if notion == "merit" else None
     data = random_dataset(seed, n_queries=12, labels=False)
     measured = measure_exposure(data, Fairness(delta=0.1, unit=unit, notion=notion, merits=merits))
-    counts = measured.judge(delta).summary["queries"]
-    share = measured.share_at([delta])[0]
-    assert share == pytest.approx(np.nan if counts["share"] is None else counts["share"], nan_ok=True)
+    counts, strictest = (measured.judge(asked).summary["queries"] for asked in (delta, 0.0))
     steps = measured.fair_share()
+    assert (steps[["delta", "hold", "cannot_fail", "share"]].diff().dropna() >= 0).all(axis=None)
+    assert (steps["queries"] == strictest["judged"]).all()
     row = int(np.searchsorted(steps["delta"], delta + 1e-9, side="right")) - 1
-    on_the_curve = steps["share"].iloc[row] if row >= 0 else 0.0 if counts["judged"] else np.nan
-    assert on_the_curve == pytest.approx(share, nan_ok=True)
+    held, cannot_fail = steps[["hold", "cannot_fail"]].iloc[row] if row >= 0 else (0, 0)
+    assert (held - cannot_fail, strictest["judged"] - cannot_fail) == (counts["fair"], counts["judged"])
+    share = held / strictest["judged"] if strictest["judged"] else np.nan
+    assert measured.share_at([delta])[0] == pytest.approx(share, nan_ok=True)
+
+
+def test_lists_that_cannot_fail_a_larger_delta_stay_in_the_curve():
+    """A pair can be off by 1/12 at most, and tied ones are by nothing; six with one a on top or last are by more."""
+    data = dataset([[1.0, 1.0]] * 4 + [np.arange(6.0)] * 2, ["ab"] * 4 + ["bbbbba", "abbbbb"])
+    steps = measure_exposure(data, Fairness(delta=0.0)).fair_share()
+    assert steps["queries"].tolist() == [6] * len(steps)
+    assert steps["share"].is_monotonic_increasing
+    assert steps["hold"].tolist()[:2] == [4, 4]
+    assert steps["delta"].tolist()[:2] == pytest.approx([0, 1 / 12])
+    assert steps["cannot_fail"].tolist()[:2] == [0, 4], "without these the share would fall to 0 of 2"
 
 
 @settings(deadline=None, max_examples=60)

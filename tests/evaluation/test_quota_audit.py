@@ -15,7 +15,7 @@ from spofr_core.errors import ConfigError
 from spofr_core.evaluation import audit_folder, measure_exposure, repair
 from spofr_core.learning.losses.plackett_luce import PlackettLucePolicies
 from spofr_core.policy import SortedPolicies
-from tests.policy.quota_reference import patterns, within
+from tests.policy.brute_force import patterns, within
 
 QUOTAS = [Quota(slack=0), Quota(slack=0, top=3), Quota(slack=1, top=4), Quota(minimum={"b": {2: 1, 4: 2}})]
 

@@ -164,7 +164,12 @@ def test_unknown_categories_are_counted_and_never_compared(tmp_path):
     assert own.unknown == 2
     assert set(rows_of(own)) == {"f", "m"}
     assert {row.selected for row in rows_of(own).values()} == {0.0}  # the unknown stand first in both lists
-    out = selection_rates(read_dataset(frame, missing="exclude", **roles), k=1)
+    for missing in ("keep", "exclude"):
+        placed = selection_rates(read_dataset(frame, missing=missing, **roles), k=1)
+        assert placed.unknown == 2
+        assert {name: row.selected for name, row in rows_of(placed).items()} == {"f": 0.0, "m": 0.0}
+        assert placed.short_lists == 0
+    out = selection_rates(read_dataset(frame, drop_rows=True, **roles), k=1)
     assert out.unknown == 2
     assert rows_of(out)["m"].rate == pytest.approx(2 / 3)
 

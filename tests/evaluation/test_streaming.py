@@ -78,7 +78,7 @@ def test_excluded_queries_disappear_alike(rows, tmp_path):
     rows.loc[rows["qid"] == "query 7", "sex"] = None
     (tmp_path / "data").mkdir()
     rows.to_parquet(tmp_path / "data" / "rows.parquet")
-    mapping = {"group": "sex", "missing": "exclude"}
+    mapping = {"group": "sex", "drop_rows": True}
     whole = audit(read_dataset(rows, **mapping), Fairness(delta=0.05))
     streamed = audit_folder(tmp_path / "data", Fairness(delta=0.05), mapping=mapping, rows_per_part=200)
     assert comparable(streamed.summary) == comparable(whole.summary)

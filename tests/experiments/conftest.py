@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numba
 import pytest
-import torch
 
-from spofr_core.experiments import Executor, PoolExecutor, limit_threads, make_executor
+from spofr_core.experiments import Executor, PoolExecutor, make_executor
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads(), numba.get_num_threads()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OMP_NUM_THREADS", "")  # given back at the end, whatever is set below
-        limit_threads(1)
-        yield
-    torch.set_num_threads(before[0])
-    numba.set_num_threads(before[1])
+@pytest.fixture(scope="module", autouse=True)
+def always_one_thread(one_thread: None) -> None:
+    """Runs are compared with each other bit by bit."""
 
 
 @pytest.fixture(scope="session")

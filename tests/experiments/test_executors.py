@@ -12,9 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from spofr_core.errors import ConfigError, DataError, SpofrError
+from spofr_core.errors import ConfigError, DataError, WorkFailed
 from spofr_core.experiments.executors import InlineExecutor, PoolExecutor, Task, make_executor
 from tests.experiments import works
+from tests.waiting import wait_until
 
 
 @pytest.fixture(params=["inline", "pool", "dask"])
@@ -38,7 +39,7 @@ def test_map_raises_the_error_of_the_function(executor):
 
 
 def test_map_names_the_item_whose_error_cannot_be_raised_here(executor):
-    with pytest.raises(SpofrError, match=r"^Part 2 of the work failed\. TypeError: "):
+    with pytest.raises(WorkFailed, match=r"^Part 2 of the work failed\. TypeError: "):
         list(executor.map(works.square, [1, "x", 3]))
 
 
@@ -122,6 +123,12 @@ def test_a_result_that_cannot_be_sent_is_a_failure(pool):
     assert "cannot be sent back" in outcome.failure.reason
 
 
+def test_work_that_cannot_be_sent_is_refused_in_a_sentence(pool):
+    with pytest.raises(ConfigError, match=r"cannot be sent to other processes .* define its functions with def"):
+        list(pool.map(lambda n: n, [1]))
+    assert list(pool.map(works.square, [3])) == [9]
+
+
 def test_stop_cancels_what_is_under_way(executor, tmp_path):
     tasks = [Task(str(n), {"name": f"n{n}", "folder": str(tmp_path), "seconds": 60}) for n in range(4)]
     started = time.monotonic()
@@ -160,10 +167,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
     root = Path(__file__).resolve().parents[2]
     parent = subprocess.Popen([sys.executable, str(path)], cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
     try:
-        deadline = time.monotonic() + 60
-        while not _pids(tmp_path) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        (worker,) = _pids(tmp_path)
+        (worker,) = wait_until(lambda: _pids(tmp_path))
         child = psutil.Process(worker)
     finally:
         parent.kill()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
@@ -11,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from spofr_core.cli import app
-from spofr_core.errors import ConfigError, InfeasibleFairness
-from spofr_core.evaluation import audit_folder, folder_repair, repair_folder
+from spofr_core.errors import ConfigError, InfeasibleFairness, WorkFailed
+from spofr_core.evaluation import audit_folder, folder_repair, folder_selection_rates, measure_folder, repair_folder
 from spofr_core.experiments import InlineExecutor, map_with_progress
 from spofr_core.experiments.executors import dask_cluster as dask_executor
 from spofr_core.fairness import Fairness
@@ -115,10 +118,39 @@ def test_a_scheduler_that_does_not_answer(folder, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("work", [audit_folder, repair_folder, measure_folder, folder_selection_rates])
+def test_processes_that_die_are_said_with_the_way_to_start_others(work, folder, tmp_path):
+    """Whoever forks after an audit in the same process has threads of OpenMP in it, which end the fork."""
+
+    def dead(function, parts):
+        yield function(next(iter(parts)))
+        raise BrokenProcessPool("A process in the process pool was terminated abruptly.")
+
+    given = {
+        audit_folder: (FAIRNESS,),
+        repair_folder: (FAIRNESS, tmp_path / "p.csv"),
+        measure_folder: (["NDKL"],),
+        folder_selection_rates: (),
+    }
+    how = {"k": 3} if work is folder_selection_rates else {}
+    with pytest.raises(WorkFailed, match=r"terminated abruptly\. .*mp_context=get_context\('spawn'\)"):
+        work(folder, *given[work], map_parts=dead, **how)
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_processes_that_are_started_afresh_work_after_an_audit_in_this_one(folder):
+    here = audit_folder(folder, FAIRNESS)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as afresh:
+        there = audit_folder(folder, FAIRNESS, min_parts=4, map_parts=afresh.map)
+    assert there.to_json() == here.to_json()
+
+
 def test_only_a_folder_is_shared_out(folder):
     for words in (["--workers", "2"], ["--scheduler", "local"]):
         with pytest.raises(ConfigError, match=r"which '.*0\.parquet' is not"):
             spofr("audit", folder / "0.parquet", *words)
+    with pytest.raises(ConfigError, match="share out the parts of a folder; with --policies it is read in one piece"):
+        spofr("measure", folder, "--policies", "p.csv", "--workers", "2")
     with pytest.raises(ConfigError, match="which 'sample hiring' is not"):
         spofr("rerank", "--sample", "hiring", "--out", "p.csv", "--workers", "2")
     with pytest.raises(ConfigError, match="name one"):

@@ -85,7 +85,7 @@ def test_data_that_the_paper_does_not_have_is_judged_by_itself(tiny, tmp_path):
     assert set(drawn["dataset"]) == {"german-credit", "mslr", "adult"}
     assert {path.stem for path in (tmp_path / "figures").glob("tradeoff-adult-*.html")} == {
         "tradeoff-adult-spofr",
-        "tradeoff-adult-spo-plus",
+        "tradeoff-adult-spofr-published",
     }
 
     alone = reproduce(["tradeoff"], "small", tmp_path, images=False, datasets=("adult",))
@@ -141,13 +141,14 @@ def test_what_cannot_be_reproduced(figures, scale, datasets):
         planned_runs(figures, scale, datasets=datasets)
 
 
-def test_published_spofr_is_told_apart():
+def test_published_spofr_is_run_beside_the_default():
     runs = planned_runs(["tradeoff"], "small", datasets=("german-credit",))
-    published = [r for r in runs if paper.is_as_published(r)]
-    assert len(published) == len(runs) / 2
-    assert all(r.settings["loss"] == "spo+" for r in published)
-    others = [r.settings for r in runs if not paper.is_as_published(r)]
-    assert {(s["loss"], s["warm_up"], s["margin"]) for s in others} == {("fenchel-young", "listnet", 0.0)}
+    settings = {method: [r.settings for r in runs if r.method == method] for method in paper.THROUGH}
+    assert len(settings["spofr"]) == len(settings["spofr-published"]) == len(runs) / 2
+    recipe = METHODS["spofr-published"].recipe
+    assert all(each[name] == value for each in settings["spofr-published"] for name, value in recipe.items())
+    usual = METHODS["spofr"].defaults
+    assert all(each["mix"] == usual["mix"] and each["margin"] == 0 for each in settings["spofr"])
 
 
 def verdicts(figure: str, **frames: pd.DataFrame) -> dict[str, str]:
@@ -307,7 +308,7 @@ def test_guarantee_figure_says_none_where_no_model_qualifies():
 
 
 def test_methods_have_a_colour_and_a_shape_of_their_own():
-    styles = [*METHODS.values(), *paper.VARIANTS.values()]
+    styles = METHODS.values()
     assert (
         len({one.colour for one in styles}) == len({one.shape for one in styles}) == len({one.title for one in styles})
     )

@@ -65,11 +65,15 @@ def test_a_change_of_the_default_renames_no_run_that_was_written_out():
     """The hash was computed when SPOFR's loss was Fenchel-Young unless another was named."""
     spec = {"dataset": {"sample": "german-credit", "lists": 200, "test_lists": 200}, "methods": ["spofr"], "seeds": [2]}
     before = {"loss": "fenchel-young", "warm_up": None, "margin": None}
-    (then,) = SweepSpec.from_dict(spec | {"deltas": [0.01], "method_settings": {"spofr": before}}).runs()
+    (same,) = SweepSpec.from_dict(spec | {"deltas": [0.01], "method_settings": {"spofr": before}}).runs()
+    written = same.to_dict()
+    del written["settings"]["mix"]  # there was no such setting
+    then = RunConfig.from_dict(written)
     assert then.run == "34a4d848329e3a70"
+    assert then.settings["mix"] == 0.0
     (now,) = SweepSpec.from_dict(spec | {"deltas": [0.01]}).runs()
-    assert (now.settings["loss"], now.settings["warm_up"], now.settings["margin"]) == ("spo+", "listnet", 1.0)
-    assert now.run != then.run
+    assert [now.settings[name] for name in ("loss", "warm_up", "margin", "mix")] == ["spo+", "listnet", 0.0, None]
+    assert len({now.run, then.run, same.run}) == 3
 
 
 def test_a_quota_is_part_of_a_name_and_its_absence_is_not():

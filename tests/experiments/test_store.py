@@ -90,13 +90,12 @@ def test_only_one_can_work_on_a_run(store, config):
 def test_a_killed_process_leaves_its_run_to_others(store, config):
     script = textwrap.dedent(
         f"""
-        import time
         from spofr_core.experiments.runs.store import RunStore
         from tests.experiments.specs import tiny
         claim = RunStore({str(store.root)!r}).claim(tiny().runs()[0], "data")
         claim.metric({{"step": 1}})
         print("claimed", flush=True)
-        time.sleep(600)
+        input()
         """
     )
     child = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -308,10 +307,10 @@ def test_size_counts_every_file(store, config):
     assert store.size() == size_of(store.root) == expected > 0
 
 
-def test_sweeps_are_remembered_the_latest_first(store):
-    store.remember_sweep("a", {"x": 1}, ["r"])
-    time.sleep(0.01)
-    store.remember_sweep("b", {"x": 2}, ["r"])
+def test_sweeps_are_remembered_the_latest_first(store, monkeypatch):
+    for k, name in enumerate("ab"):
+        monkeypatch.setattr(time, "time", lambda k=k: 1e9 + k)
+        store.remember_sweep(name, {"x": k}, ["r"])
     assert [sweep["sweep"] for sweep in store.sweeps()] == ["b", "a"]
 
 

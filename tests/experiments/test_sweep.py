@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
@@ -33,6 +32,7 @@ from spofr_core.experiments.time_estimate import Estimate, estimate
 from spofr_core.files import DiskFull
 from spofr_core.learning import load_model
 from tests.experiments.specs import long, tiny
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -240,7 +240,7 @@ def test_a_sweep_killed_in_the_middle_ends_where_an_undisturbed_one_does(tmp_pat
     child = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
     first = spec.runs()[0].run
     try:
-        _wait(lambda: (store.folder(first) / "checkpoint" / "checkpoint.safetensors").exists())
+        wait_until(lambda: (store.folder(first) / "checkpoint" / "checkpoint.safetensors").exists())
     finally:
         child.send_signal(signal.SIGKILL)
         child.wait()
@@ -407,11 +407,3 @@ def test_time_left_is_counted_from_the_runs_that_ended():
     assert state.eta_seconds == pytest.approx((20 + 6) / 2, rel=0.01)
     state.end("b", ok=False)
     assert (state.done, state.failed, state.ended) == (1, 1, 3)
-
-
-def _wait(condition, seconds: float = 90.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        with contextlib.suppress(OSError):
-            time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""A file format of one's own: JSON lines, a row a line."""
+"""A file format of one's own: Feather, which pandas and R write."""
 
 import io
 
@@ -7,18 +7,18 @@ import pandas as pd
 from spofr_core.data import FORMATS, Format, FrameTable, Limits, Raw, Table, TextOptions
 
 
-class JsonLines(Format):
-    """``{"query": 1, "item": "a", "group": "x", "score": 0.5}`` on each line."""
+class Feather(Format):
+    """What ``frame.to_feather(path)`` writes."""
 
-    name = "jsonl"
-    label = "JSON lines"
-    suffixes = (".jsonl",)
+    name = "feather"
+    label = "Feather"
+    suffixes = (".feather",)
 
     def sniff(self, raw: Raw) -> bool:
-        return raw.head.lstrip().startswith(b"{")
+        return raw.head.startswith(b"ARROW1")
 
     def open(self, raw: Raw, limits: Limits, options: TextOptions) -> Table:
-        return FrameTable(pd.read_json(io.BytesIO(raw.data), lines=True), limits, raw.name)
+        return FrameTable(pd.read_feather(io.BytesIO(raw.data)), limits, raw.name)
 
 
-FORMATS.register(JsonLines())
+FORMATS.register(Feather())

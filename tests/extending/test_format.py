@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
 from spofr_core.data import FORMATS, read_dataset
@@ -18,8 +19,8 @@ ROWS = [
 
 @pytest.fixture
 def file(tmp_path):
-    path = tmp_path / "shown.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in ROWS), "utf-8")
+    path = tmp_path / "shown.feather"
+    pd.DataFrame(ROWS).to_feather(path)
     return path
 
 
@@ -29,15 +30,14 @@ def test_the_shell_reads_it(shell, file):
 
 
 def test_it_is_known_by_its_content(plugged, file):
-    plugged("format", FORMATS, "jsonl")
+    plugged("format", FORMATS, "feather")
     data = read_dataset(file.read_bytes())
     assert (len(data), data.group_names) == (4, ("a", "b"))
 
 
 def test_the_uploader_takes_it(plugged, file):
-    plugged("format", FORMATS, "jsonl")
+    plugged("format", FORMATS, "feather")
     app = shown("data")
-    assert ".jsonl" in app.get("file_uploader")[0].proto.type
     app.file_uploader(key="data-upload-0").upload(file.name, file.read_bytes())
     rerun(app)
     next(button for button in app.button if button.label == "Audit this data").click()

@@ -23,6 +23,7 @@ def test_the_shell_trains_with_it(shell):
     assert summary["queries"]["share"] == 1.0
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_it_learns_is_saved_and_read(plugged, tmp_path):
     plugged("sample", SAMPLES, "bakeries")
     splits = load_sample("bakeries")

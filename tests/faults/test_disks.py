@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 
 import pytest
 
@@ -19,6 +20,8 @@ from spofr_core.serving.service_settings import ServiceSettings
 from tests.dashboard.apps import shown
 from tests.experiments.specs import tiny
 from tests.faults.small_disks import change, mounted
+from tests.serving.running import Reader, get, running
+from tests.waiting import wait_until
 
 ITEMS = [{"id": i, "group": g, "score": s} for i, g, s in zip("wxyz", "aabb", (0.9, 0.8, 0.4, 0.1), strict=True)]
 
@@ -41,14 +44,62 @@ def test_a_service_answers_on_a_full_disk_and_counts_again_when_there_is_room(se
     assert {answer["reason"] for answer in answers if answer["how"] == "sorted"} == {"the counters cannot be written"}
     assert "Traceback" not in caplog.text
     assert "The counters cannot be written (database or disk is full)" in caplog.text
+    assert service.health()["status"] == "degraded"
     change(settings.state.parent, "size=4m")
     assert ask(service, "q0")["impressions"] == 2
     service.flush()
+    assert service.health()["status"] == "degraded"  # lists have failed since it was looked at last
+    service.flush()
+    assert service.health()["status"] == "ok"
     service.store.close()
     store = CounterStore(settings.state)
     assert sum(sum(counts) for counts in store.counters().values()) == len(counted) + 1
     assert store.waiting() == 0
     store.close()
+
+
+def test_a_full_disk_is_told_with_every_answer_and_page_and_once_a_minute(tmp_path):
+    """The real service, with two workers: readers, health, metrics and the log all know, until there is room again."""
+    body = {"items": ITEMS}
+    with mounted(tmp_path / "disk", "size=300k") as disk:
+        options = ["--workers", "2", "--state", str(disk / "counters.sqlite"), "--log", str(disk / "log")]
+        with running(tmp_path, *options, "--delta", "5%") as (port, _):
+            readers = [Reader(port), Reader(port)]
+            failed = 0
+            for k in range(300):
+                reader = readers[k % 2]
+                status, answer = reader.ask({**body, "query": f"{k} {'long ' * 100}"})
+                assert (status, answer["guaranteed"]) == (200, answer["how"] == "fair")
+                assert (reader.headers.get("spofr-guaranteed") == "false") == (not answer["guaranteed"])
+                failed += not answer["guaranteed"]
+                if not answer["guaranteed"] and k % 10 == 0:
+                    status, told = get(port, "/health")
+                    told = json.loads(told)
+                    assert (status, told["ok"], told["status"]) == (503, False, "degraded")
+            assert failed > 50
+            assert f"spofr_failures_total {failed}.0" in get(port, "/metrics")[1]
+            assert float(re.search(r"^spofr_degraded (.*)$", get(port, "/metrics")[1], re.MULTILINE)[1]) in (1.0, 2.0)
+            lines = (tmp_path / "output").read_text("utf-8").splitlines()
+            assert 1 <= sum("The counters cannot be written (database or disk is full)" in line for line in lines) <= 4
+            assert not any("Traceback" in line for line in lines)
+            change(disk, "size=16m")
+            wait_until(lambda: get(port, "/health")[0] == 200)
+            assert json.loads(get(port, "/health")[1])["status"] == "ok"
+            assert readers[0].ask({**body, "query": "again"})[1]["guaranteed"]
+            assert "spofr_degraded 0.0" in get(port, "/metrics")[1]
+            for reader in readers:
+                reader.close()
+
+
+def test_a_strict_service_answers_nothing_that_it_cannot_guarantee(settings):
+    service = Service(settings.model_copy(update={"strict": True}))
+    with pytest.raises(Refused) as refused:
+        [ask(service, f"q{k}") for k in range(80)]
+    assert refused.value.status == 503
+    (told,) = refused.value.detail
+    assert told["message"] == "Nothing is guaranteed of this list: the counters cannot be written."
+    assert service.health()["status"] == "degraded"
+    service.store.close()
 
 
 def test_a_service_that_shall_refuse_says_why_it_cannot_count(settings):

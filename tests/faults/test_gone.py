@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,13 @@ from spofr_core.experiments.executors import Task, dask_cluster
 from tests.experiments.specs import tiny
 from tests.experiments.test_sweep import CUT
 from tests.experiments.works import scaled, slow
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120
 
 
+@pytest.mark.usefixtures("one_thread")  # the weights are compared bit by bit, and the other process has one
 def test_who_waits_for_a_run_takes_it_over_when_its_process_is_killed(tmp_path):
     spec = tiny(methods=["pto"], deltas=[0.1], training=CUT)
     (config,) = spec.runs()
@@ -41,7 +42,7 @@ def test_who_waits_for_a_run_takes_it_over_when_its_process_is_killed(tmp_path):
     )
     other = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
     try:
-        _wait(lambda: (store.folder(config.run) / "checkpoint" / "checkpoint.safetensors").exists())
+        wait_until(lambda: (store.folder(config.run) / "checkpoint" / "checkpoint.safetensors").exists())
         assert store.claim(config, "data") is None
         looks: list[None] = []
 
@@ -105,7 +106,7 @@ def test_a_worker_that_dies_while_data_is_sent_holds_nobody_up(cluster, monkeypa
     join = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
     processes.append(subprocess.Popen([*join, "--no-dashboard"], cwd=ROOT, stderr=subprocess.DEVNULL))
     with dask_cluster.DaskExecutor(address) as executor:
-        _wait(lambda: executor.workers == 2)
+        wait_until(lambda: executor.workers == 2)
         asked: list[str] = []
 
         def share(name: str) -> dict[str, int]:
@@ -118,10 +119,3 @@ def test_a_worker_that_dies_while_data_is_sent_holds_nobody_up(cluster, monkeypa
         tasks = [Task(f"t{n}", n, data=f"for {n % 2}") for n in range(4)]
         outcomes = {outcome.key: outcome.value for outcome in executor.outcomes(scaled, tasks, share=share)}
     assert outcomes == {f"t{n}": 3 * n for n in range(4)}
-
-
-def _wait(condition) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)

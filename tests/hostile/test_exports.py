@@ -12,6 +12,7 @@ import pytest
 from spofr_core import Fairness, fair_policies, read_dataset
 from spofr_core.data import write_csv
 from spofr_core.data.csv_export import neutralise, original
+from spofr_core.data.ids import bare
 from spofr_core.policy.proof.file_verification import verify_file
 
 ODD = [
@@ -39,7 +40,8 @@ def test_rows_stay_rows(tmp_path: Path) -> None:
 
 
 def test_an_export_with_line_breaks_in_its_ids_can_be_verified(tmp_path: Path) -> None:
-    ids = [cell for cell in ODD if cell.strip()]
+    ids = list(dict.fromkeys(filter(None, map(bare, ODD))))  # blanks around ids mean nothing
+    assert any("\n" in cell or "\r" in cell for cell in ids)
     frame = pd.DataFrame({"qid": ["q\r=1+1"] * len(ids), "doc": ids, "score": [k / 7 for k in range(len(ids))]})
     frame["sex"] = ["f" if k % 2 else "m" for k in range(len(ids))]
     data, fairness = read_dataset(frame), Fairness(delta=0.05)

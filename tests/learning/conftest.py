@@ -1,17 +1,13 @@
-"""Lists to learn from and to judge by, and networks on one thread, whose sums have one order."""
+"""Lists to learn from and to judge by, and one numeric thread: weights and scores are compared bit by bit."""
 
 import pytest
-import torch
 
 from tests.learning.toy import toy_data
 
 
-@pytest.fixture
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+@pytest.fixture(scope="module", autouse=True)
+def always_one_thread(one_thread):
+    """A file of models is fitted in one process, on one thread."""
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from spofr_core.errors import ConfigError, DataError, SpofrError
-from spofr_core.fairness import Fairness
+from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning import (
     DELTR,
     FULTR,
+    METHODS,
     SPOFR,
     JsonLines,
     PredictThenOptimize,
@@ -23,12 +24,17 @@ from spofr_core.learning import (
     TrainingSettings,
     Unfair,
     make_estimator,
+    model_card,
+    with_scorer,
 )
+from spofr_core.learning.decisions import prepared
+from spofr_core.learning.lists import Lists
 from spofr_core.learning.losses.links import ListShares, RawScores
+from spofr_core.learning.losses.relevance import ListNet, MixedLoss
+from spofr_core.learning.losses.through_programme import SPOPlus
 from spofr_core.learning.methods.spofr import SPOFRSettings
+from spofr_core.learning.scorers.scaling import Scaler
 from tests.learning.toy import FAIRNESS, LEARNING, QUICK, assert_same_weights, toy_data, weights
-
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_an_epoch_that_was_cut_short_counts_as_far_as_it_went(train, validation):
@@ -172,13 +178,52 @@ def test_fine_tuning_starts_from_the_best_warm_up_and_is_never_worse_on_validati
     assert model.report.best["objective"] >= max(m["objective"] for m in warm)
 
 
+def warm_steps(model):
+    return max(m["step"] for m in model.report.history if m["stage"] == model.report.history[0]["stage"])
+
+
+def test_all_weights_of_the_default_have_been_through_the_programme(train, validation):
+    """The sum of both losses from the first step on: its start, which has been through neither, is never kept."""
+    rate = {"learning_rate": 1e-12, "max_steps": 20}  # nothing is learned, so that the start is as good as the rest
+    model = SPOFR(FAIRNESS, **QUICK | rate).fit(train, validation)
+    assert model.report.best_step > 0
+    assert {m["stage"] for m in model.report.history} == {"listnet + spo+", "spo+"}
+    alone = SPOFR.published(FAIRNESS, **QUICK | {"max_steps": 20}).fit(train, validation)
+    assert alone.report.best_step > 0
+
+
+def test_a_mixed_loss_is_the_sum_of_its_parts(train):
+    scaler = Scaler.fit(train.features, np.ones(train.n_items), "none")
+    lists = Lists.of(train, scaler, np.arange(train.features.shape[1]))
+    lists = lists.take(np.flatnonzero(lists.label_totals > 0))
+    batch, rng = lists.batch(np.arange(20)), np.random.default_rng(0)
+    scores = rng.normal(size=len(batch.labels))
+    spo = SPOPlus(lists, prepared(lists, FAIRNESS, Discount()), ties="scores", link=ListShares())
+    value, gradient = MixedLoss(ListNet(), spo, 0.7).value_and_gradient(scores, batch)
+    one, two = (loss.value_and_gradient(scores, batch) for loss in (ListNet(), spo))
+    assert value == pytest.approx(one[0] + 0.7 * two[0], rel=1e-12)
+    np.testing.assert_allclose(gradient, one[1] + 0.7 * two[1], rtol=0, atol=1e-12)
+
+
+def test_the_published_recipe_is_that_of_the_papers_table():
+    model = SPOFR.published(FAIRNESS, seed=3)
+    s = model.settings
+    assert (s.loss, s.first_loss, s.learning_rate, s.batch_size, s.hidden) == ("spo+", "none", 1e-5, 64, "halving")
+    assert (s.tie_breaker, type(s.link), s.seed, model.method) == ("random", RawScores, 3, "spofr-published")
+    assert METHODS["spofr-published"].recipe == {"warm_up": "none", "hidden": "halving", "learning_rate": 1e-5}
+
+
 def test_a_logistic_warm_up_is_predict_then_optimise_until_the_programme_takes_over(train, validation):
     options = {"loss": "spo+", "seed": 1, **QUICK}
     first = PredictThenOptimize(FAIRNESS, scorer="logistic", seed=1, **QUICK).fit(train, validation)
-    model = SPOFR(FAIRNESS, warm_up="logistic", margin=0.0, **options).fit(train, validation)
+    model = SPOFR(FAIRNESS, warm_up="logistic", mix=0.0, **options).fit(train, validation)
     warm = [m["objective"] for m in model.report.history if m["stage"] == "logistic warm-up"]
     assert warm == [m["objective"] for m in first.report.history]
     assert 0 < model.estimates(train).min() < model.estimates(train).max() < 1
+    assert model.report.best["stage"] == "spo+"  # whatever the warm-up reached
+    assert model.report.best["objective"] == max(
+        m["objective"] for m in model.report.history if m["step"] > warm_steps(model)
+    )
     held = SPOFR(FAIRNESS, warm_up="logistic", margin=1e9, **options).fit(train, validation)
     assert_same_weights(weights(held), weights(first))
     assert held.report.best_step == first.report.best_step
@@ -189,7 +234,8 @@ def test_without_a_warm_up_the_loss_of_the_paper_has_no_remedy():
     alone, warm = (SPOFR(FAIRNESS, **options).settings for options in ({"warm_up": "none"}, {}))
     assert (alone.loss, alone.tie_breaker, type(alone.link)) == ("spo+", "random", RawScores)
     assert (warm.loss, warm.first_loss) == ("spo+", "listnet")
-    assert (warm.tie_breaker, type(warm.link), warm.needed_gain) == ("scores", ListShares, 1.0)
+    assert (warm.tie_breaker, type(warm.link), warm.needed_gain, warm.first_mix) == ("scores", ListShares, 0.0, 0.3)
+    assert SPOFR(FAIRNESS, margin=1.0).settings.first_mix == 0.0
     asked = SPOFR(FAIRNESS, ties="random", estimates="scores", margin=0.0).settings
     assert (asked.tie_breaker, type(asked.link), asked.needed_gain) == ("random", RawScores, 0.0)
 
@@ -207,7 +253,7 @@ def test_configurations_from_before_the_default_changed_mean_what_they_meant():
 def test_a_gain_replaces_the_warm_up_exactly_when_it_is_large_enough(train, validation):
     options = QUICK | {"max_steps": 10, "seed": 2}
     warm = PredictThenOptimize(FAIRNESS, **options).fit(train, validation)
-    tuned = SPOFR(FAIRNESS, margin=0.0, **options).fit(train, validation)
+    tuned = SPOFR(FAIRNESS, mix=0.0, **options).fit(train, validation)
     assert tuned.report.best_step > warm.report.best_step
 
     def items(model):
@@ -222,6 +268,10 @@ def test_a_gain_replaces_the_warm_up_exactly_when_it_is_large_enough(train, vali
         assert_same_weights(weights(model), weights(winner))
         told = [note for note in model.report.notes if "were kept" in note]
         assert len(told) == (winner is warm)
+        shown = with_scorer("spofr", model.settings.to_dict(), model.report.best)
+        assert shown == ("pto:SPOFR kept its warm-up" if winner is warm else "spofr")
+        title = "predict-then-optimise (SPOFR kept its warm-up)" if winner is warm else "SPOFR"
+        assert model_card(model).startswith(f"# Model card: {title}\n")
         assert all(f"gained {gains.sum():.4f}" in note and f"{ratio:.1f} standard errors" in note for note in told)
 
 

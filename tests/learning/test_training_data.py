@@ -22,8 +22,6 @@ from spofr_core.learning.scorers.network import build_network
 from spofr_core.learning.scorers.scaling import Scaler
 from tests.learning.toy import FAIRNESS, LEARNING, QUICK, assert_same_weights, toy_data, weights
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def test_constant_features_are_counted_and_harmless(train, validation):
     def with_constant(data):
@@ -53,6 +51,20 @@ def test_lists_without_a_relevant_item_are_counted(method, train, validation):
     assert empty >= 5
     assert model.report.counts["lists_without_relevant_item"] == empty
     assert f"Training lists without a relevant item: {empty}." in model.report.notes
+
+
+@pytest.mark.parametrize("method", LEARNING)
+def test_labels_below_zero_teach_what_the_shifted_ones_do_and_dcg_is_that_of_the_labels(method, train, validation):
+    """The validation lists go lower than the training lists: what is added to both is what they need together."""
+    below = [part.replace(relevance=part.relevance - lowest) for part, lowest in ((train, 1.0), (validation, 2.0))]
+    shifted = [part.replace(relevance=part.relevance + 2.0) for part in below]
+    mine, theirs = (make_estimator(method, FAIRNESS, **QUICK).fit(*parts) for parts in (below, shifted))
+    assert_same_weights(weights(mine), weights(theirs))
+    worth = np.mean([np.sum(1 / np.log2(np.arange(2, n + 2))) for n in validation.list_lengths])
+    for field, gap in (("validation_dcg", 2 * worth), ("regret", 0.0)):
+        assert theirs.report.best[field] - mine.report.best[field] == pytest.approx(gap, abs=1e-5)
+    assert "Labels below 0: a label of -2 counts as 0" in " ".join(mine.report.notes)
+    assert "Labels below 0" not in " ".join(theirs.report.notes)
 
 
 def test_no_relevant_item_at_all_is_an_error(train):

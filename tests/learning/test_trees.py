@@ -12,7 +12,7 @@ from scipy.special import expit, log_softmax
 from spofr_core.errors import ConfigError, DataError, SpofrError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning import PredictThenOptimize, export_onnx, load_model, make_estimator
-from spofr_core.learning.losses.by_name import relevance_loss
+from spofr_core.learning.losses import LOSSES
 from spofr_core.learning.losses.lambda_rank import LambdaRank
 from spofr_core.learning.losses.relevance import Logistic
 from spofr_core.learning.losses.within_groups import ListNetWithinGroups
@@ -49,7 +49,7 @@ def test_gradient_and_curvature_are_those_of_the_value(name, per_list):
     data = toy_data(10, n_groups=3)
     lists = lists_of(data.replace(relevance=data.relevance * np.random.default_rng(1).integers(1, 4, data.n_items)))
     batch = lists.batch(np.flatnonzero(lists.label_totals > 0)[[2, 0, 1]])
-    loss = relevance_loss(name, lists, Discount(), per_list=per_list)
+    loss = LOSSES[name].build(lists, Discount(), per_list)
     scores = np.random.default_rng(0).normal(size=int(batch.offsets[-1]))
     value, gradient = loss.value_and_gradient(scores, batch)
     assert value > 0

@@ -65,6 +65,7 @@ def test_any_other_text_is_refused_or_parses_back(text):
     [
         ("NDKLL", "'measure' must be one of"),
         ("Skew@0", "whole number of 1 or more, got '0'"),
+        ("Skew@9223372036854775807", "whole number up to 2,147,483,647, got '9223372036854775807'"),
         ("Skew@ten", "got 'ten'"),
         ("Skew@2.5", "got '2.5'"),
         ("Gini@10", "has no setting 'k'; it has no settings at all"),

@@ -37,7 +37,13 @@ def drawn_scores(draw: st.DrawFn, rng: np.random.Generator, codes: np.ndarray) -
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, notions: tuple[str, ...] = ("exposure", "merit", "gap"), most: int = 14) -> Case:
+def cases(
+    draw: st.DrawFn,
+    *,
+    notions: tuple[str, ...] = ("exposure", "merit", "gap"),
+    most: int = 14,
+    some_ungrouped: bool = False,
+) -> Case:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(1, most))
     notion = draw(st.sampled_from(notions))
@@ -56,4 +62,6 @@ def cases(draw: st.DrawFn, *, notions: tuple[str, ...] = ("exposure", "merit", "
         position_bias=PositionBias(**bias),
     )
     discount = Discount(cutoff=draw(st.sampled_from([None, 4])))
+    if some_ungrouped:
+        groups = np.where(rng.random(n) < draw(st.sampled_from([0.1, 0.5, 1.0])), None, groups.astype(object))
     return Case(drawn_scores(draw, rng, codes), groups, fairness, discount)

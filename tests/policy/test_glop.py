@@ -7,7 +7,7 @@ from ortools.linear_solver import pywraplp
 from scipy.optimize import linprog
 
 from spofr_core.errors import ConfigError, InfeasibleFairness, SpofrError
-from spofr_core.fairness import Fairness
+from spofr_core.fairness import Fairness, Quota
 from spofr_core.policy import LinearConstraint, Programme, fair_policies, fair_policy, prepare, verify
 from spofr_core.policy.solvers import exact
 from spofr_core.policy.solvers.glop import GlopModel, GlopSolver
@@ -121,6 +121,17 @@ def test_constraints_of_ones_own() -> None:
 def test_the_exact_solver_refuses_constraints() -> None:
     with pytest.raises(ConfigError, match="use solver='glop'"):
         fair_policy([1.0, 0.0], ["a", "b"], FAIRNESS, constraints=[LinearConstraint(np.eye(2), 0.5)])
+
+
+@pytest.mark.parametrize("solver", ["exact", "glop"])
+def test_a_quota_beside_constraints_is_refused(solver: str) -> None:
+    """A quota keeps groups in the order of scores; here a cheap b belongs above a dear one: 1.45328, not 1.44159."""
+    prices = np.array([17.0, 4.0, 15.0, 18.0, 1.0, 7.0])
+    top = np.where(np.arange(6) < 3, prices[:, None] / 3, 0.0)
+    fairness = Fairness(delta=0.3, unit="share", every_ranking=Quota(minimum={"b": {3: 1}}))
+    own = [LinearConstraint(top, upper=prices.mean())]
+    with pytest.raises(ConfigError, match="quota and constraints of one's own cannot be had together"):
+        fair_policy([0.67, 0.58, 0.4, 0.3, 0.2, 0.09], list("aabbab"), fairness, solver=solver, constraints=own)
 
 
 @pytest.mark.parametrize(

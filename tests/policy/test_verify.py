@@ -14,6 +14,7 @@ from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy import (
     fair_policies,
     fair_policy,
+    gap_text,
     read_certificates,
     verify,
     write_certificates,
@@ -42,9 +43,22 @@ def test_a_true_certificate_passes(certificate: dict[str, Any]) -> None:
     assert result.gap < 1e-9
     row = result.queries.iloc[0]
     assert row["query"] == "q7"
-    assert row["delta_held"]
+    assert row["fair"]
     assert abs(row["margin"]) < 1e-12
     assert_allclose(row["utility"], certificate["utility"])
+
+
+@pytest.mark.parametrize(
+    ("gap", "text"),
+    [(-1e-17, "below 1e-9"), (0.0, "below 1e-9"), (9.99e-10, "below 1e-9"), (1e-9, "1e-09"), (0.02149, "0.021")],
+)
+def test_a_gap_that_rounding_leaves_has_no_digits(gap: float, text: str) -> None:
+    assert gap_text(gap) == text
+
+
+def test_what_python_prints_of_a_check_is_the_same_on_every_processor(certificate: dict[str, Any]) -> None:
+    said = "1 of 1 lists passed, fair=True, optimal=True, largest violation 0.02, largest gap below 1e-9"
+    assert repr(check(certificate)) == f"Verification({said})"
 
 
 def tampered(field: str, certificate: dict[str, Any]) -> list[dict[str, Any]]:
@@ -150,7 +164,7 @@ def test_a_policy_within_delta_that_is_not_optimal_is_told_apart() -> None:
     result = verify(strict, SCORES, GROUPS, FAIRNESS)
     row = result.queries.iloc[0]
     assert not result.ok
-    assert row["delta_held"]
+    assert row["fair"]
     assert_allclose(row["margin"], 0.01, atol=1e-12)
     best = fair_policy(SCORES, GROUPS, FAIRNESS).utility
     assert row["gap"] >= best - strict.utility - 1e-12
@@ -195,7 +209,7 @@ def test_lists_with_one_group_have_nothing_to_hold() -> None:
     result = verify(policy, [1.0, 2.0, 3.0], ["a", "a", "a"], FAIRNESS)
     assert result.ok
     assert np.isnan(result.max_violation)
-    assert result.queries["delta_held"].all()
+    assert result.queries["fair"].all()
     assert verify(policy.certificate, [1.0, 2.0, 3.0], ["a", "a", "a"], FAIRNESS).ok
 
 

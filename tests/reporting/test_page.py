@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -146,25 +147,48 @@ def test_delta_per_group_is_named_in_the_report():
 
 def test_the_share_chart_marks_the_exact_share_even_of_a_thinned_curve():
     many = steps(np.linspace(0, 1, 5000), np.arange(1, 5001) / 5000)
-    assert "delta = 0.5: 50.0 %" in share_chart(share_steps(many, 1.0), mark_at(many, 0.5))
+    assert "delta = 0.5: 50.0 %" in share_chart(share_steps(many), mark_at(many, 0.5))
     one = steps(np.array([0.2]), np.array([1.0]))
-    assert "delta = 0.1: 0.0 %" in share_chart(share_steps(one, 1.0), mark_at(one, 0.1))
+    assert "delta = 0.1: 0.0 %" in share_chart(share_steps(one), mark_at(one, 0.1))
 
 
 def test_the_curve_ends_where_few_queries_could_still_exceed_delta_but_not_before_the_chosen_one():
-    ending = steps(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 1.0, 0.0, np.nan])).assign(judged=[40, 40, 3, 0])
-    drawn = share_steps(ending, 0.4)
-    assert (drawn.delta.tolist(), drawn.share.tolist()) == ([0, 0.1, 0.2, 0.3], [0, 0.5, 1, 1])
-    drawn = share_steps(ending, 0.4, 0.35)
-    assert (drawn.delta.tolist(), drawn.share.tolist()) == ([0, 0.1, 0.2, 0.3, 0.4], [0, 0.5, 1, 0, 0])
+    ending = steps(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.75, 0.99, 1.0]))
+    ending["cannot_fail"] = [0, 50, 91, 100]
+    drawn = share_steps(ending)
+    assert (drawn.delta.tolist(), drawn.share.tolist()) == ([0, 0.1, 0.2, 0.3], [0, 0.5, 0.75, 0.99])
+    assert drawn.cannot_fail.tolist() == [0, 0, 0.5, 0.91]
+    assert share_steps(ending, 0.35).delta.tolist() == [0, 0.1, 0.2, 0.3, 0.4]
+    assert (mark_at(ending, 0.35).share, mark_at(ending, 0.4).share) == (0.99, None)
 
 
 def steps(deltas, shares):
-    return pd.DataFrame({"delta": deltas, "judged": 100, "share": shares, "lower": shares, "upper": shares})
+    counts = {"delta": deltas, "hold": 100 * shares, "cannot_fail": 0, "queries": 100}
+    return pd.DataFrame({**counts, "share": shares, "lower": shares, "upper": shares})
+
+
+def test_queries_that_cannot_fail_are_shaded_below_the_curve():
+    ending = steps(np.array([0.1, 0.2]), np.array([0.5, 1.0])).assign(cannot_fail=[25, 50])
+    drawn = read(share_chart(share_steps(ending), None))
+    paths = {attrs["class"]: attrs["d"] for tag, attrs in drawn.tags if tag == "path"}
+    floor, *heights = (float(y) for y in re.findall(r"[,V]([\d.]+)", paths["idle"]))
+    top = min(float(y) for y in re.findall(r"[,V]([\d.]+)", paths["curve"]))
+    assert [(floor - y) / (floor - top) for y in heights] == pytest.approx([0.25, 0.5, 0], abs=1e-3)
+
+
+def test_numbers_in_a_row_are_of_the_same_items():
+    """Two lists of both groups, five of one: of a 4 items are compared in 2 lists, of b 3."""
+    data = dataset([[3.0, 2.0, 1.0], [4.0, 3.0, 2.0, 1.0], *[[2.0, 1.0]] * 5], ["aab", "aabb", *["aa", "bb"] * 2, "aa"])
+    found = audit(data, Fairness(delta=0.1))
+    assert {name: group["items"] for name, group in found.summary["groups"].items()} == {"a": 10, "b": 7}
+    for html in (found.to_html(), found._repr_html_()):
+        rows = re.findall(r" (a|b)(?:</span>)*</td><td[^>]*>(\d+)</td><td[^>]*>(\d+)</td>", html)
+        assert rows == [("a", "4", "2"), ("b", "3", "2")]
+    assert [bar.size for bar in exposure_bars(found.summary)] == ["4 items in 2 lists", "3 items in 2 lists"]
 
 
 def test_bars_are_as_long_as_their_values():
-    rest = {"items": 10, "queries": 5, "compared": 10, "exposure_mean": 0.1, "relative_ci": None, "small": False}
+    rest = {"compared": 10, "compared_queries": 5, "exposure_mean": 0.1, "relative_ci": None, "small": False}
     groups = {name: {"relative_mean": share, **rest} for name, share in (("a", 0.67), ("b", 1.34))}
     page = read(exposure_chart(exposure_bars({"groups": groups})))
     widths = [float(attrs["width"]) for tag, attrs in page.tags if tag == "rect"]
@@ -273,6 +297,7 @@ def test_a_report_says_how_to_check_it_and_claims_no_way_that_is_not_there():
         ("hiring.csv.gz", Fairness(delta=0.1, unit="share"), "hiring-exposure-delta-10pct"),
         ("a/b/Lists of 2026.csv", Fairness(delta=0.05), "lists-of-2026-exposure-delta-0.05"),
         (None, Fairness(delta={"a": 0.1, "b": 0.1, "c": 1}), "data-exposure-delta-by-group"),
+        ("Übersicht_組.csv", Fairness(delta=0.05), "übersicht-組-exposure-delta-0.05"),
         ("…/../?.csv", Fairness(delta=0.075, unit="share"), "data-exposure-delta-7.5pct"),
     ],
 )  # fmt: skip

@@ -155,6 +155,14 @@ def test_what_is_damaged_is_refused(hiring):
             check.validate(bad)
 
 
+def test_a_summary_with_unknown_groups(hiring):
+    codes = hiring.groups.copy()
+    codes[::9] = -1
+    result = audit(hiring.replace(groups=codes), Fairness(delta=0.05))
+    assert result.summary["unknown"]["violation"]
+    hold("summary-2", result.summary)
+
+
 def test_no_schema_names_a_machine():
     for path in FOLDER.iterdir():
         hosts = re.findall(r"https?://[^\s\"]+", path.read_text("utf-8"))

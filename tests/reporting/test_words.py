@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spofr_core.data import load_hiring
 from spofr_core.evaluation import SmallGroups, audit
 from spofr_core.fairness import NOTIONS, Fairness, Notion
 from spofr_core.reporting import (
     caveats,
     delta_text,
+    difference_text,
     direction_text,
     exposure_sentence,
     name_text,
     named,
     number,
     percent,
+    plain_summary,
     repair_sentence,
     verdict,
     verdict_details,
@@ -25,14 +28,17 @@ from spofr_core.reporting import (
     within_a_sentence,
 )
 from spofr_core.reporting.wording.phrases import start_sentence
+from spofr_core.reporting.words import OF_LISTS
 from tests.evaluation.lists import dataset, random_dataset
 
 
 def group(**changes: Any) -> dict[str, Any]:
-    base = {"items": 900, "queries": 500, "compared": 900, "exposure_mean": 0.2, "relative_mean": 1.0, "small": False}
+    base = {"items": 900, "queries": 500, "compared": 900, "compared_queries": 500, "small": False}
     return (
         base
         | {
+            "exposure_mean": 0.2,
+            "relative_mean": 1.0,
             "exposure_ci": [0.19, 0.21],
             "relative_ci": [0.98, 1.02],
             "violation_mean": -0.1,
@@ -271,8 +277,23 @@ def test_nothing_to_judge_is_said_instead_of_a_number():
     assert verdict(single) == "None of the 2 queries can be judged: each has items of a single group."
     assert exposure_sentence(single) is None
     assert verdict_details(single) == []
+    of_lists = audit(dataset([[1.0, 2.0], [1.0]], ["aa", "b"]), Fairness(delta=0.1)).summary
+    assert verdict_details(of_lists) == [OF_LISTS]
+    assert caveats(of_lists) == [
+        "2 queries with items of a single group: there is nobody to be fair between; counted, not judged."
+    ]
+    single_items = audit(dataset([[1.0], [1.0]], ["a", "b"]), Fairness(delta=0.1)).summary
+    assert verdict_details(single_items) == []
     empty = audit(random_dataset(0)[0:0], Fairness(delta=0.1)).summary
     assert verdict(empty) == "There are no queries to judge."
+
+
+def test_items_that_stand_beside_no_other_group_are_counted_apart():
+    data = dataset([[4.0, 3.0, 2.0], [2.0, 1.0], [1.0]], ["aab", "aa", "b"])
+    assert caveats(audit(data, Fairness(delta=0.1), small=SmallGroups(items=0, lists=0)).summary)[0] == (
+        "2 queries with items of a single group: there is nobody to be fair between; counted, not judged. "
+        "Their 3 items are in none of the numbers of groups."
+    )
 
 
 def test_one_query_is_grammatical():
@@ -448,3 +469,36 @@ def test_a_label_goes_on_within_a_sentence_and_a_name_of_the_data_begins_one_as_
     assert within_a_sentence("DCG against violation") == "DCG against violation"
     assert start_sentence("country DE differs") == "Country DE differs"
     assert start_sentence("job_family sales differs") == "job_family sales differs"
+
+
+def test_a_difference_that_rounds_to_nothing_has_the_same_sign_on_every_processor():
+    told = {difference_text({"difference": d, "lower": np.nan, "upper": np.nan, "n": 1}) for d in (-1e-17, 0.0, 1e-17)}
+    assert told == {"+0.000 (one seed)"}
+
+
+def test_three_counts_where_groups_are_unknown():
+    """81 hold, 402 break, 17 depend: in the headline, beneath it, and in plain words."""
+    data = load_hiring()
+    codes = data.groups.copy()
+    codes[data.offsets[:40]] = -1
+    summary = audit(data.replace(groups=codes), Fairness(delta="10%")).summary
+    fair, broken, undecided = (summary["unknown"][name] for name in ("fair", "broken", "undecided"))
+    depend = f"{undecided} depend on the 40 items whose group is unknown"
+    assert f"In {broken} of 500 queries" in verdict(summary)
+    assert f"; in {undecided} it depends on the 40 items whose group is unknown." in verdict(summary)
+    assert verdict(summary).startswith("Where the group is known, ")
+    assert any(
+        f"{fair} hold delta = 10 % whatever the unknown groups are, {broken} break it, and {depend}" in said
+        for said in verdict_details(summary)
+    )
+    assert any(f"{broken} do and {fair} keep it, whatever is not known; {depend}" in s for s in plain_summary(summary))
+    assert any("Measures of groups leave out 40 lists" in said for said in caveats(summary))
+
+
+def test_all_of_them_may_depend_on_unknown_groups():
+    data = dataset([[4, 3, 2, 1]] * 30, ["axxb"] * 30, names=("a", "b", "x"))
+    data = data.replace(groups=np.where(data.groups == 2, -1, data.groups), group_names=("a", "b"))
+    said = verdict(audit(data, Fairness(delta="20%")).summary)
+    assert "depends, in all 30 queries, on the 60 items whose group is unknown." in said
+    alone = verdict(audit(data[:1], Fairness(delta="20%")).summary)
+    assert alone.endswith("exceeds the tolerance of 20 % depends on the 2 items whose group is unknown.")

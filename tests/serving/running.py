@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import subprocess
@@ -15,15 +16,16 @@ from typing import Any
 import psutil
 
 from tests.browser.server import free_port
+from tests.waiting import wait_until
 
 PATIENCE = 60.0
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """Start `spofr serve` with its counters in a folder; end that process and no other."""
+def running(folder: Path, *options: str, files: int = 0) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Start `spofr serve` with its counters in a folder, with so many file descriptors; end it and no other."""
     port = free_port()
-    command = [sys.executable, "-c", _MAIN]
+    command = [sys.executable, "-c", _MAIN if not files else f"{_FEW_FILES.format(files=files)}; {_MAIN}"]
     command += ["serve", "--port", str(port), "--state", str(folder / "counters.sqlite"), *options]
     with (folder / "output").open("ab") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
@@ -41,6 +43,7 @@ def running(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen
             process.wait(timeout=30)
 
 
+_FEW_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))"
 _MAIN = "from spofr_core.cli import main; main()"
 
 
@@ -57,6 +60,7 @@ class Reader:
         self._port = port
         self._connection: http.client.HTTPConnection | None = None
         self.cut_off = 0
+        self.headers: dict[str, str] = {}
 
     def ask(self, content: Any, **headers: str) -> tuple[int, dict[str, Any]]:
         """Status and answer of POST /rank; content may be bytes."""
@@ -66,8 +70,9 @@ class Reader:
             try:
                 if self._connection is None:
                     self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
-                self._connection.request("POST", "/rank", body, headers)
+                self._connection.request("POST", "/rank", body, {"content-type": "application/json", **headers})
                 answer = self._connection.getresponse()
+                self.headers = dict(answer.getheaders())
                 return answer.status, json.loads(answer.read())
             except (OSError, http.client.HTTPException):
                 self.cut_off += 1
@@ -95,11 +100,10 @@ def get(port: int, path: str, **headers: str) -> tuple[int, str]:
 
 
 def _wait(port: int, process: subprocess.Popen[bytes], output: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if get(port, "/health")[0] == 200:
-                return
-        except OSError:
-            time.sleep(0.05)
-    raise RuntimeError(f"The service did not answer: {output.read_text('utf-8')}")
+    def answers() -> bool:
+        assert process.poll() is None, output.read_text("utf-8")
+        with contextlib.suppress(OSError):
+            return get(port, "/health")[0] == 200
+        return False
+
+    wait_until(answers, otherwise=lambda: output.read_text("utf-8"))

@@ -117,7 +117,7 @@ def dies_while_writing(path: Path, folder: Path, *, after: str) -> None:
     """A writer that is killed when its part is half written, or whole and not struck yet."""
     store = CounterStore(path)
     with store.writer():
-        part = store.claim(most=2)
+        part = store.claim(most=2, most_bytes=10**6)
         target = folder / part_name(store.name, part)
         folder.mkdir()
         (target if after == "whole" else target.with_name(f".{target.name}.x")).write_bytes(b"the work of the dead")

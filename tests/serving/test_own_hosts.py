@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from spofr_core.fairness import Fairness
-from spofr_core.serving.own_hosts import is_own_host
+from spofr_core.serving.own_hosts import is_own_host, is_own_origin
 from spofr_core.serving.service import make_app
 from spofr_core.serving.service_settings import ServiceSettings
 
@@ -55,7 +55,32 @@ def test_everything_else_is_a_stranger(host):
     assert not is_own_host(host, NAMES)
 
 
-def answered(app, path, *hosts):
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://localhost:8000", "localhost:8000"),
+        ("http://10.0.0.7:8000", "10.0.0.7:8000"),
+        ("http://[::1]:8000", "[::1]:8000"),
+        ("https://audits.example.org", "127.0.0.1:8000"),
+        ("https://a.example.net:8443", "10.0.0.7"),
+    ],
+)
+def test_pages_of_the_host_that_was_asked_and_of_given_names_are_ours(origin, host):
+    assert is_own_origin(origin, host, NAMES)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("null", "", "https://evil.example", "http://10.0.0.8:8000"),
+        *("http://localhost.evil.io", "http://[::1", "localhost"),
+    ],
+)
+def test_all_other_pages_are_strangers(origin):
+    assert not is_own_origin(origin, "10.0.0.7:8000", NAMES)
+
+
+def answered(app, path, *hosts, **more):
     """Status and text of what the application answers to GET; without HTTP between."""
     sent = []
 
@@ -67,6 +92,7 @@ def answered(app, path, *hosts):
 
     scope = {"type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": path, "root_path": ""}
     scope |= {"raw_path": path.encode(), "query_string": b"", "headers": [(b"host", host.encode()) for host in hosts]}
+    scope["headers"] += [(name.encode(), value.encode()) for name, value in more.items()]
     with ThreadPoolExecutor(1) as elsewhere:  # a browser's test may have left a loop in this thread
         elsewhere.submit(lambda: asyncio.run(app(scope, receive, send))).result()
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent).decode()
@@ -87,6 +113,18 @@ def test_a_foreign_name_that_points_here_is_told_nothing(app, path):
     assert told["message"] == (
         "This service does not answer to 'evil.example:8000'; start it with --host-name and that name."
     )
+
+
+@pytest.mark.parametrize("path", ["/health", "/metrics", "/rank", "/nothing"])
+def test_pages_of_strangers_are_told_nothing(app, path):
+    status, said = answered(app, path, "localhost:8000", origin="https://evil.example")
+    assert status == 403
+    (told,) = json.loads(said)["detail"]
+    assert told == {
+        "field": "origin",
+        "message": "Pages of 'https://evil.example' are not answered here; --host-name can name their host.",
+    }
+    assert answered(app, "/health", "localhost:8000", origin="http://localhost:8000")[0] == 200
 
 
 def test_two_names_are_two_chances_to_be_a_stranger(app):

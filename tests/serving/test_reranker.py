@@ -21,7 +21,7 @@ SCORES, GROUPS = [0.9, 0.8, 0.7, 0.2, 0.1], list("aaabb")
 def lottery(reranker: Reranker, scores, groups):
     """What the reranker draws from."""
     reranker.rank(scores, groups)
-    return next(reversed(reranker._solved._entries.values()))
+    return next(reversed(reranker._cache._entries.values()))[0]
 
 
 @settings(max_examples=60, deadline=None)
@@ -141,6 +141,27 @@ def test_other_items_scores_groups_or_settings_make_another_policy():
     assert len({known, *(ranked.policy for ranked in others)}) == 6
     assert [ranked.anew for ranked in others] == [True, True, True, True, False]
     assert {ranked.impressions for ranked in others} == {1}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(["a\0b", "c"], ["a", "b\0c"]), (["a\0", "b"], ["a", "\0b"]), (["a\0b", "c"], ["a\\x00b", "c"])],
+)
+def test_names_with_any_letters_are_never_taken_for_others(one, other):
+    """As ids and as groups: neither policy nor counter is shared."""
+    reranker = Reranker(Fairness(delta=0.03))
+    scores, groups = [0.9, 0.1], ["a", "b"]
+    shown = [reranker.rank(scores, groups, query="q", items=names) for names in (one, other)]
+    shown += [reranker.rank(scores, names, query="q") for names in (one, other)]
+    assert len({ranked.policy for ranked in shown}) == 4
+    assert [ranked.impressions for ranked in shown] == [1, 1, 1, 1]
+    assert reranker.rank(scores, groups, query="q\0", items=one).anew is False
+    assert reranker.rank(scores, groups, query="q", items=one[::-1]).impressions == 1
+
+
+def test_ids_without_a_code_of_their_own_are_ranked():
+    ranked = Reranker(Fairness(delta=0.03)).rank(SCORES, GROUPS, query="q", items=["\ud800", *"wxyz"])
+    assert sorted(ranked.ranking.tolist()) == [0, 1, 2, 3, 4]
 
 
 def test_an_infeasible_list_is_refused_relaxed_or_sorted():

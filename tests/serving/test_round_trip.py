@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from spofr_core.cli import app
+from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness
 from spofr_core.serving import CounterStore, audit_shown, read_shown
 from spofr_core.serving.bench.crowd import ask_all, rank_request
@@ -162,7 +163,8 @@ def test_the_real_service_refuses_falls_back_and_tells_of_both(tmp_path):
     token = {"authorization": "Bearer open sesame"}
     body = {"query": "q", "items": [{"id": k, "group": "ab"[k % 2], "score": k / 7} for k in range(4)]}
     asked = ["--notion", "merit", "--merit", "a=0", "--merit", "b=5", "--delta", "0"]
-    with running(tmp_path, "--token", "open sesame", "--most-items", "5", *asked) as (port, _):
+    (tmp_path / "token").write_text("open sesame\n")
+    with running(tmp_path, "--token-file", str(tmp_path / "token"), "--most-items", "5", *asked) as (port, _):
         reader = Reader(port)
         assert reader.ask(body)[0] == reader.ask(body, authorization="Bearer wrong")[0] == 401
         status, answer = reader.ask(body, **token)
@@ -179,17 +181,40 @@ def test_the_real_service_refuses_falls_back_and_tells_of_both(tmp_path):
             assert remedy in answer["detail"][0]["message"]
         status, answer = reader.ask(b"x" * 1_100_000, **token)
         assert (status, answer["detail"][0]["field"]) == (413, "body")
-        reader.close()
         assert get(port, "/metrics")[0] == 401
         told = get(port, "/metrics", **token)[1]
         for line in ('impressions_total{how="sorted"} 1.0', 'refused_total{status="422"} 4.0', 'status="413"} 1.0'):
             assert line in told
+        status, answer = reader.ask(body, **token | {"content-type": "application/x-www-form-urlencoded"})
+        assert (status, answer["detail"][0]["field"]) == (415, "content-type")
+        assert reader.ask(body, **token, origin="https://evil.example")[0] == 403
+        assert reader.ask(body, **token, origin=f"http://127.0.0.1:{port}")[0] == 200
+        reader.close()
         pages = {path: get(port, path) for path in ("/health", "/docs", "/openapi.json")}
         assert {status for status, _ in pages.values()} == {200}
         assert json.loads(pages["/health"][1])["otherwise"] == "sort"
         assert "/rank" in json.loads(pages["/openapi.json"][1])["paths"]
 
 
+@pytest.mark.parametrize(
+    ("content", "more", "said"),
+    [
+        (b"one\n", ["--token", "two"], "A token is given twice"),
+        (b" \n", [], "the token is empty"),
+        (b"one\ntwo\n", [], "letters that a header cannot carry"),
+        (b"\xff", [], "cannot be read"),
+        (None, [], "cannot be read"),
+    ],
+)
+def test_a_token_file_without_a_token_is_refused(tmp_path, content, more, said):
+    if content is not None:
+        (tmp_path / "token").write_bytes(content)
+    found = CliRunner().invoke(app, ["serve", "--token-file", str(tmp_path / "token"), *more])
+    assert isinstance(found.exception, ConfigError)
+    assert said in str(found.exception)
+    assert "two" not in str(found.exception)
+
+
 def test_an_address_that_others_reach_asks_for_a_token(tmp_path):
     found = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0", "--state", str(tmp_path / "s")])
-    assert "set --token (or SPOFR_TOKEN), or say --i-know" in str(found.exception)
+    assert "set --token-file (or SPOFR_TOKEN), or say --i-know" in str(found.exception)

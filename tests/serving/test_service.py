@@ -6,9 +6,12 @@ import json
 
 import pytest
 
+from spofr_core.data import UNKNOWN
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness
 from spofr_core.policy import fair_policy
+from spofr_core.serving import audit_shown, check_counters, read_shown
+from spofr_core.serving.impression_log import write_parts
 from spofr_core.serving.service import Refused, Service, make_app
 from spofr_core.serving.service_page import service_page
 from spofr_core.serving.service_settings import ServiceSettings
@@ -78,7 +81,7 @@ def item(**changes):
         ({**LIST, "detla": 0.1}, "detla", "nobody knows this field; leave it out"),
         ({**LIST, "delta": -0.1}, "delta", "'delta' is -0.1; give a larger number: it must be at least 0"),
         (item(score="0.8"), "items.1.score", "'items.1.score' is '0.8'; give a number"),
-        (item(score=None), "items.1.score", "'items.1.score' is None; give a number"),
+        (item(score=None), "items.1.score", "'items.1.score' is null; give a number"),
         (item(score=1e301), "items.1.score", "give a smaller number"),
         (item(group=""), "items.1.group", "give at least one letter"),
         (item(group="x" * 600), "items.1.group", "give at most 512 letters"),
@@ -98,7 +101,7 @@ def test_too_many_groups_are_refused(tmp_path):
 
 
 def test_numbers_are_names_too_and_odd_names_are_only_names(tmp_path):
-    names = ["<script>", "=1+1", "女", "'; DROP TABLE counters; --", "\u0000"]
+    names = ["<script>", "=1+1", "女", "'; DROP TABLE counters; --", "\u0001\u0000\u0001"]
     items = [{"id": name, "group": name[:1], "score": k} for k, name in enumerate(names)]
     found = service(tmp_path, log=tmp_path / "log")
     answer = found.answer(
@@ -107,6 +110,53 @@ def test_numbers_are_names_too_and_odd_names_are_only_names(tmp_path):
     assert sorted(answer["ranking"]) == sorted([*names, "7"])
     found.flush()
     assert [path.suffix for path in (tmp_path / "log").iterdir()] == [".parquet"]
+
+
+def test_blanks_around_ids_and_names_mean_nothing_as_in_a_file(tmp_path):
+    """The log is read without them, so whatever differed by them alone would be one there and two in the counters."""
+    found = service(tmp_path, log=tmp_path / "log")
+    first = asked(found)
+    items = [{**each, "id": f"{each['id']}\u200b", "group": f" {each['group']}\u0000"} for each in LIST["items"]]
+    for count, query in enumerate(["q", "q ", "q\u0000", "\ufeffq"], 2):
+        answer = asked(found, query=query, items=items)
+        assert (answer["query"], answer["policy"], answer["impressions"]) == (query, first["policy"], count)
+        assert sorted(answer["ranking"]) == [each["id"] for each in items]  # as they were sent
+    found.flush()
+    assert check_counters(read_shown(tmp_path / "log"), tmp_path / "counters").ok
+    double = [{**LIST["items"][0], "id": "v "}, *LIST["items"]]
+    assert "occurs twice" in refused(found, {**LIST, "items": double})["items"]
+    for field, body in {
+        "query": {"query": " "},
+        "items.0.id": {"items": [{**LIST["items"][0], "id": "\u0000"}]},
+        "items.0.group": {"items": [{**LIST["items"][0], "group": "\u200b"}]},
+    }.items():
+        assert "give at least one letter" in refused(found, {**LIST, **body})[field]
+
+
+@pytest.mark.parametrize(("given", "label"), [("true", "true"), ("false", "false"), ("7", "7"), ("0.5", "0.5")])
+def test_what_is_no_text_but_can_be_a_label_is_one(tmp_path, given, label):
+    """A group `true` in JSON is the group "true" of a CSV file: the same policy, and the same counters."""
+    found, body = service(tmp_path), json.dumps(LIST).replace('"b"', '"GROUP"').replace('"v"', '"ID"')
+    plain = found.answer(body.replace("GROUP", label).replace("ID", label).encode())
+    typed = found.answer(body.replace('"GROUP"', given).replace('"ID"', given).encode())
+    assert (typed["policy"], typed["impressions"]) == (plain["policy"], 2)
+    assert label in typed["ranking"]
+    assert found.answer(body.replace('"q"', given).encode())["query"] == label
+
+
+@pytest.mark.parametrize(
+    ("place", "given", "said"),
+    [
+        ("id", "null", "'items.1.id' is null; give a text."),
+        ("id", "[1]", "'items.1.id' is [1]; give a text."),
+        ("group", '{"a": 1}', "'items.1.group' is {'a': 1}; give a text."),
+        ("group", "null", "'items.1.group': it is missing; add it, or start the service with --missing keep."),
+        ("score", "true", "'items.1.score' is true; give a number."),
+    ],
+)
+def test_what_cannot_be_a_label_is_refused_with_its_place(tmp_path, place, given, said):
+    body = json.dumps(item(**{place: "HERE"})).replace('"HERE"', given)
+    assert refused(service(tmp_path), body.encode()) == {f"items.1.{place}": said}
 
 
 IMPOSSIBLE = Fairness(delta=0.0, notion="merit", merits={"a": 0.0, "b": 5.0})
@@ -127,6 +177,21 @@ def test_what_is_answered_where_no_policy_holds_delta_is_a_setting(tmp_path, oth
     assert f'spofr_impressions_total{{how="{answer["how"]}"}} 1.0' in found.metrics.text().decode()
 
 
+@pytest.mark.parametrize(("otherwise", "status"), [("sort", 503), ("refuse", 422), ("relax", None)])
+def test_a_strict_service_sorts_nothing_by_score(tmp_path, otherwise, status):
+    """What can be relaxed is guaranteed within the delta that the answer says; what cannot is not answered."""
+    found = service(tmp_path, fairness=IMPOSSIBLE, otherwise=otherwise, strict=True)
+    if status is None:
+        answer = asked(found)
+        assert (answer["how"], answer["guaranteed"]) == ("relaxed", True)
+    unknown = [{"id": k, "group": "new", "score": k} for k in range(3)] + [{"id": 3, "group": "a", "score": 1}]
+    with pytest.raises(Refused) as refusal:
+        asked(found, **({} if status else {"items": unknown}))
+    assert refusal.value.status == (status or 503)
+    assert found.health()["ok"]  # nothing is broken: it is the list
+    assert 'how="sorted"} 0.0' in found.metrics.text().decode()
+
+
 @pytest.mark.parametrize("otherwise", ["sort", "relax"])
 def test_a_group_that_nobody_told_of_is_sorted_marked_and_logged(tmp_path, otherwise):
     found = service(tmp_path, fairness=IMPOSSIBLE, otherwise=otherwise, log=tmp_path / "log")
@@ -141,7 +206,7 @@ def test_readers_get_a_ranking_even_when_the_counters_are_gone(tmp_path):
     found = service(tmp_path, log=tmp_path / "log")
     found.store.close()
     answer = asked(found)
-    assert (answer["how"], answer["ranking"]) == ("sorted", list("vwxyz"))
+    assert (answer["how"], answer["ranking"], answer["guaranteed"]) == ("sorted", list("vwxyz"), False)
     assert "spofr_failures_total 1.0" in found.metrics.text().decode()
     assert not found.health()["ok"]
     assert "The counters cannot be read" in found.health()["reason"]
@@ -188,4 +253,22 @@ def test_each_item_on_its_own_needs_no_groups(tmp_path):
 
 def test_a_group_that_was_forgotten_is_asked_for(tmp_path):
     bare = [*LIST["items"][:2], {"id": "x", "score": 0.5}]
-    assert refused(service(tmp_path), {"items": bare}) == {"items.2.group": "'items.2.group': it is missing; add it."}
+    words = "'items.2.group': it is missing; add it, or start the service with --missing keep."
+    assert refused(service(tmp_path), {"items": bare}) == {"items.2.group": words}
+
+
+def test_an_item_whose_group_is_null_keeps_its_place_in_answer_log_and_audit(tmp_path):
+    found = service(tmp_path, missing="keep", log=tmp_path / "log")
+    items = [*LIST["items"][:2], {"id": "x", "group": None, "score": 0.7}, *LIST["items"][3:]]
+    groups = ["a", "a", None, "b", "b"]
+    policy = fair_policy([0.9, 0.8, 0.7, 0.2, 0.1], groups, Fairness(delta=0.03), missing="keep")
+    answers = [asked(found, items=items) for _ in range(12)]
+    for answer in answers:
+        assert answer["ranking"] == ["vwxyz"[i] for i in policy.rankings[answer["index"]]]
+    assert answers[0]["policy"] != asked(found)["policy"]
+    (tmp_path / "log").mkdir(exist_ok=True)
+    write_parts(found.store, tmp_path / "log")
+    log = read_shown(tmp_path / "log", missing="keep")
+    assert (log.groups == UNKNOWN).sum() == 12
+    shown = audit_shown(log, Fairness(delta=0.03)).queries.iloc[0]
+    assert shown["within"]

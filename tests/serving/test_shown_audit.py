@@ -254,12 +254,18 @@ def test_what_was_read_is_noted():
     assert "1 of 4 impressions begin below position 1" in notes
 
 
-def test_items_without_a_group_are_left_out_where_they_stood_or_are_a_group():
+def test_items_without_a_group_keep_their_places_or_are_a_group():
     frame = pd.DataFrame(rows("q", 1, ["a", None, "b", "b"]))
-    left_out = read_shown(frame, missing="exclude")
-    assert left_out.excluded == 1
-    found = audit_shown(left_out, Fairness(delta=0.05))
-    assert found.exposure[0] == pytest.approx([v(1), (v(3) + v(4)) / 2])
+    with pytest.raises(DataError, match="missing='keep' keeps them in their places"):
+        read_shown(frame)
+    for missing, excluded in (("keep", 0), ("exclude", 1)):
+        log = read_shown(frame, missing=missing)
+        assert (log.excluded, log.group_sizes) == (excluded, {"a": 1, "b": 2})
+        found = audit_shown(log, Fairness(delta=0.05))
+        assert found.exposure[0] == pytest.approx([v(1), (v(3) + v(4)) / 2])
+        mean = (v(1) + v(2) + v(3) + v(4)) / 4
+        assert found.violations[0] == pytest.approx([v(1) - mean, (v(3) + v(4)) / 2 - mean])
+        assert "1 of 4 items have no group, or one that is left out: they keep their places." in log.notes
     assert read_shown(frame, missing="own_group").group_names == ("a", "b", "(missing)")
 
 

@@ -13,7 +13,7 @@ from dashboard.session.remembered import fairness_of
 from dashboard.session.sources import Loaded
 from spofr_core.data import RankingDataset, id_texts
 from spofr_core.evaluation import Rival
-from spofr_core.reporting import group_styles, name_text, percent
+from spofr_core.reporting import group_styles, name_text, percent, style_of
 
 MOST_POSITIONS = 100
 """Positions of two rankings that are put side by side."""
@@ -42,7 +42,7 @@ def side_by_side(source: Loaded, rival: Rival, query: str, title: str) -> pd.Dat
     )
 
 
-def _padded(rows: list[tuple[str, str]], count: int) -> list[tuple[str, str] | None]:
+def _padded(rows: list[tuple[str, str | None]], count: int) -> list[tuple[str, str | None] | None]:
     return [*rows[:count], *([None] * (count - len(rows)))]
 
 
@@ -50,22 +50,22 @@ def _named(title: str, share: float) -> str:
     return title if share > 1 - 1e-9 else f"{title}, in {percent(share, 0)} of the draws"
 
 
-def _item(row: tuple[str, str] | None, data: RankingDataset) -> str:
+def _item(row: tuple[str, str | None] | None, data: RankingDataset) -> str:
     if row is None:
         return ""
     if data.each_item:
         return name_text(row[0], 40)
-    return f"{group_styles(data.group_names)[row[1]].glyph} {name_text(row[0], 40)}"
+    return f"{style_of(group_styles(data.group_names), row[1]).glyph} {name_text(row[0], 40)}"
 
 
-def _moved(row: tuple[str, str] | None, came_from: Mapping[str, int], place: int) -> str:
+def _moved(row: tuple[str, str | None] | None, came_from: Mapping[str, int], place: int) -> str:
     if row is None or row[0] not in came_from:
         return "" if row is None else "new"
     steps = came_from[row[0]] - place
     return "" if steps == 0 else f"↑ {steps}" if steps > 0 else f"↓ {-steps}"
 
 
-def _most_probable(ranking: Ranking, query: str) -> tuple[list[tuple[str, str]], float] | None:
+def _most_probable(ranking: Ranking, query: str) -> tuple[list[tuple[str, str | None]], float] | None:
     """Item and group at each position of the most probable ranking of a query, and its probability."""
     data = ranking.data
     places = np.flatnonzero(id_texts(data.query_ids) == query)
@@ -79,4 +79,5 @@ def _most_probable(ranking: Ranking, query: str) -> tuple[list[tuple[str, str]],
         best = span.start + int(np.argmax(lotteries.weights[span]))
         order = lotteries.rows[lotteries.starts[best] : lotteries.starts[best + 1]] - data.offsets[place]
         share = float(lotteries.weights[best])
-    return [(str(one.item_ids[k]), one.group_names[one.groups[k]]) for k in order], share
+    names = dict(enumerate(one.group_names))
+    return [(str(one.item_ids[k]), names.get(int(one.groups[k]))) for k in order], share

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from dashboard.session.choices import Choices, choices
-from dashboard.session.remembered import fairness_of, repaired
+from dashboard.session.remembered import data_key, fairness_of, repaired
 from dashboard.session.sources import UPLOAD, Loaded, load_bundled
 from dashboard.session.upload_store import Upload
 from dashboard.session.uploads import LIMITS, open_upload, own_uploads, read_upload
@@ -193,7 +193,11 @@ def _columns(content: str, reading: str) -> tuple[list[str], list[str]]:
         return [], []
     mapping = upload.mapping
     seen = preview_table(
-        store.checked_path(upload), limits=LIMITS, encoding=mapping.encoding or None, header=mapping.header
+        store.checked_path(upload),
+        limits=LIMITS,
+        encoding=mapping.encoding or None,
+        header=mapping.header,
+        sheet=mapping.sheet or None,
     )
     used = {mapping.query, mapping.item, mapping.ranked_by, mapping.relevance}
     names = [name for name in seen.kinds if name not in used]
@@ -225,7 +229,7 @@ def compared(source: Loaded, rival: Rival, measures: tuple[str, ...]) -> tuple[C
 
 
 def _key(ranking: Ranking) -> list[Any]:
-    return [ranking.data.fingerprint, ranking.fairness.to_dict()]
+    return [data_key(ranking.data), ranking.fairness.to_dict()]
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Comparing every query")

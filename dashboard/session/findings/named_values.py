@@ -7,6 +7,7 @@ import json
 import streamlit as st
 
 from dashboard.session.comparing.rivals import Ranking, now_shown
+from dashboard.session.remembered import data_key
 from dashboard.session.sources import Loaded
 from spofr_core.evaluation import Measured, measure
 from spofr_core.fairness import Fairness
@@ -27,7 +28,7 @@ def shown_key(source: Loaded, fairness: Fairness, *, delta: bool = False) -> str
     model = source.model
     if not delta and (model is None or not model.guaranteed):
         del asked["delta"]
-    return json.dumps([source.data.fingerprint, "" if model is None else model.run, asked], sort_keys=True)
+    return json.dumps([data_key(source.data), "" if model is None else model.run, asked], sort_keys=True)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner="Measuring every list")

@@ -11,7 +11,7 @@ import streamlit as st
 from dashboard.session.choices import Choices, choices, choose
 from dashboard.session.mapping import Mapping
 from dashboard.session.upload_store import Upload, UploadStore
-from dashboard.session.uploads import LIMITS
+from dashboard.session.uploads import LIMITS, shell_arguments
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import NOTIONS, Fairness, written_delta
 from spofr_core.serving import ShownAudit, ShownLog, audit_shown, read_shown
@@ -77,20 +77,12 @@ def _audited(_log: ShownLog, _fairness: Fairness, key: str, asked: str) -> Shown
     return audit_shown(_log, _fairness)
 
 
-def log_command(upload: Upload, asked: Choices) -> str:
-    """`spofr audit ... --shown` that says the same."""
-    mapping = upload.mapping or Mapping()
-    given = ["spofr", "audit", upload.name, "--shown", "--query", mapping.query, "--impression", mapping.impression]
-    given += ["--rank", mapping.ranked_by, *(("--item", mapping.item) if mapping.item else ())]
-    given += [part for column in mapping.group for part in ("--group", column)]
-    given += ["--quantiles", str(mapping.quantiles)] if mapping.way == "quantiles" else []
-    given += [part for old, new in mapping.group_names.items() for part in ("--rename-group", f"{old}={new}")]
-    given += [part for name in mapping.leave_out for part in ("--leave-out-group", name)]
-    given += ["--missing", mapping.missing] if mapping.missing != "error" else []
-    given += ["--encoding", mapping.encoding] if mapping.encoding else []
-    given += [] if mapping.header is None else ["--header" if mapping.header else "--no-header"]
-    given += ["--time", mapping.time] if mapping.time else []
-    given += ["--delta", written_delta(asked.delta, asked.unit)]
+def log_command(upload: Upload, asked: Choices) -> str | None:
+    """`spofr audit ... --shown` that says the same; None where no command does."""
+    read = shell_arguments(upload.name, (upload.mapping or Mapping()).log_options())
+    if read is None:
+        return None
+    given = ["spofr", "audit", *read, "--shown", "--delta", written_delta(asked.delta, asked.unit)]
     given += ["--notion", asked.notion] if asked.notion != Choices.notion else []
     given += ["--power", f"{asked.power:g}"] if asked.power != 1 else []
     given += ["--shift", f"{asked.shift:g}"] if asked.shift != 1 else []

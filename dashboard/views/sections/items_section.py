@@ -71,7 +71,8 @@ def item_at(result: AuditResult, query: int) -> object:
 
 def never_held(result: AuditResult) -> bool:
     """Whether each item is on its own and no list holds any delta that forbids something, as with every fixed order."""
-    return result.table.each_item and not result.fair_share()["fair"].any()
+    steps = result.fair_share()
+    return result.table.each_item and not (steps["hold"] > steps["cannot_fail"]).any()
 
 
 def repair_wanted(source: Loaded) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from dashboard.escaping import markdown
 from dashboard.session.sources import Loaded
 from dashboard.widgets.elements import chart
 from spofr_core.errors import InfeasibleFairness
-from spofr_core.fairness import Composition, Fairness, Quota, format_delta
+from spofr_core.fairness import Fairness, Quota, format_delta
 from spofr_core.policy import Policy, prepare
 from spofr_core.reporting import counted, delta_text, listed, name_text, named, outside_limits, percent, prefix_frame
 
@@ -40,9 +41,7 @@ def quota_section(source: Loaded, policy: Policy, alone: Policy) -> None:
     st.markdown(markdown(f"{quota.definition} {kept} {price_of_quota(policy, alone)}", 2000))
     groups = panel_groups(frame)
     chart(
-        counts_in_prefixes(
-            frame, np.sort(policy.probabilities)[::-1].tolist(), deepest(quota, policy), source.data.group_names
-        ),
+        counts_in_prefixes(frame, policy.probabilities.tolist(), deepest(quota, policy), source.data.group_names),
         TITLE,
         f"For {listed([name_text(name) for name in groups])}: how many stand among the first k positions in each "
         "ranking of the lottery and in the plain sort, against how many are allowed.",
@@ -92,8 +91,8 @@ def share_outside(policy: Policy, quota: Quota) -> float:
     frame = prefix_frame(policy, quota)
     if frame is None:
         return 0.0
-    chances = np.sort(policy.probabilities)[::-1]
-    broken = [len(outside_limits(frame, f"ranking {place}")) > 0 for place in range(1, len(chances) + 1)]
+    chances = policy.probabilities
+    broken = [len(outside_limits(frame, f"ranking {number}")) > 0 for number in range(1, len(chances) + 1)]
     return float(chances[broken].sum())
 
 
@@ -164,7 +163,7 @@ def _in_the_way(policy: Policy, fairness: Fairness) -> bool:
 def _refusal(policy: Policy, fairness: Fairness) -> InfeasibleFairness:
     """Why the list cannot hold what is asked; without a word where it can."""
     try:
-        prepare(policy.groups, [0, len(policy.groups)], fairness)
+        prepare(policy.groups, [0, len(policy.groups)], fairness, missing="keep")
     except InfeasibleFairness as error:
         return error
     return InfeasibleFairness("", query=policy.query)
@@ -172,11 +171,11 @@ def _refusal(policy: Policy, fairness: Fairness) -> InfeasibleFairness:
 
 def _why(policy: Policy, quota: Quota) -> str:
     """What stands in the way of a quota that no ranking meets, and what would do instead."""
-    sizes = dict(zip(*np.unique(np.array(policy.groups), return_counts=True), strict=True))
+    sizes = Counter(policy.groups)
     for name, depths in (quota.minimum or {}).items():
         most = max(depths.values())
         if name in sizes and most > sizes[name]:
-            return f"it has only {int(sizes[name])} of {named(name)}; ask for no more than that"
+            return f"it has only {sizes[name]} of {named(name)}; ask for no more than that"
     if quota.slack is not None and _possible(policy, quota, len(policy.groups)):
         slack = bisect_left(range(len(policy.groups)), True, key=lambda slack: _possible(policy, quota, slack))
         return f"the minimum and the shares contradict each other; give or take {slack} would do"
@@ -184,7 +183,8 @@ def _why(policy: Policy, quota: Quota) -> str:
 
 
 def _possible(policy: Policy, quota: Quota, slack: int) -> bool:
-    names, codes = np.unique(np.array(policy.groups), return_inverse=True)
-    composition = Composition.of(codes.astype(np.int32), np.array([0, len(codes)]), tuple(map(str, names)))
+    anyhow = policy.fairness.with_quota(None)
+    lists = prepare(policy.groups, [0, len(policy.groups)], anyhow, on_infeasible="relax", missing="keep")
+    composition = lists.terms.composition
     known = {name: depths for name, depths in (quota.minimum or {}).items() if name in composition.group_names}
     return not Quota(slack=slack, top=quota.top, minimum=known or None).windows(composition).impossible[0]

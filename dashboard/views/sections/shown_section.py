@@ -13,7 +13,7 @@ from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose
 from dashboard.session.findings.shown_values import audited_log, chosen_log, log_command, log_of
 from dashboard.session.upload_store import Upload, UploadStore
-from dashboard.widgets.downloads import Download, downloads
+from dashboard.widgets.downloads import Download, downloads, part_of_name
 from dashboard.widgets.elements import cards, chart, csv_bytes, explain_errors, show_table
 from spofr_core.reporting import (
     counted,
@@ -76,11 +76,14 @@ def _audit(store: UploadStore, upload: Upload) -> None:
         _groups("Queries seen once, taken together", summary["once"], result)
     if log.times is not None:
         _over_time(result)
+    name = f"shown-{part_of_name(upload.name)}"
     downloads(
-        Download("Queries and groups (CSV)", lambda: csv_bytes(result.table), "shown.csv", "text/csv"),
-        Download("Summary (JSON)", result.to_json, "shown.json", "application/json"),
+        Download("Queries and groups (CSV)", lambda: csv_bytes(result.table), f"{name}.csv", "text/csv"),
+        Download("Summary (JSON)", result.to_json, f"{name}.json", "application/json"),
     )
-    st.code(log_command(upload, choices()), language="shell", wrap_lines=True)
+    command = log_command(upload, choices())
+    if command:
+        st.code(command, language="shell", wrap_lines=True)
     if summary["notes"]:
         with st.expander(f"{counted(len(summary['notes']), 'note', 'notes')} from reading"):
             st.markdown("\n".join(f"- {markdown(note)}" for note in summary["notes"]))

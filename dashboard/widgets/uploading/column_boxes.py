@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard.session.mapping import GroupWay, Mapping
-from spofr_core.data import TablePreview
+from spofr_core.data import NegativeLabels, TablePreview
 
 WAYS: dict[GroupWay, str] = {
     "column": "A column",
@@ -17,9 +17,15 @@ WAYS: dict[GroupWay, str] = {
     "each_item": "None: each item on its own",
 }
 MISSING = {
-    "error": "Refuse the file and say where",
+    "keep": "Keep their places, group unknown",
+    "exclude": "Keep their places, no group",
     "own_group": "Make them a group of their own",
-    "exclude": "Leave them out and say how many",
+    "drop": "Drop their rows: those below move up",
+    "error": "Refuse the file and say where",
+}
+NEGATIVE_LABELS: dict[NegativeLabels, str] = {
+    "shift": "Shift: the lowest counts as 0",
+    "clip": "Clip: they all count as 0",
 }
 NONE = "(none)"
 ENCODINGS = {"": "Automatic", "latin-1": "Latin-1", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
@@ -87,10 +93,32 @@ def group_boxes(
     return way, (column,) if column else (), quantiles
 
 
-def missing_box(draft: Mapping) -> Any:
-    """What becomes of items without a group."""
-    seed("map-missing", draft.missing)
-    return st.selectbox("Items without a group", list(MISSING), format_func=MISSING.__getitem__, key="map-missing")
+def missing_box(draft: Mapping, *, drop: bool = True) -> Any:
+    """What becomes of items without a group; positions of a log are as they were shown, so nothing moves up there."""
+    offered = [way for way in MISSING if drop or way != "drop"]
+    seed("map-missing", draft.missing if draft.missing in offered else "error", offered)
+    return st.selectbox(
+        "Items without a group",
+        offered,
+        format_func=MISSING.__getitem__,
+        key="map-missing",
+        help="An item that keeps its place counts in the list's exposure and has no bound. Where its group is unknown, "
+        "an audit also says which verdicts hang on it.",
+    )
+
+
+def negative_labels_box(draft: Mapping) -> Any:
+    """What becomes of relevance below 0."""
+    seed("map-negative-labels", draft.negative_labels)
+    return st.selectbox(
+        "Relevance below 0",
+        list(NEGATIVE_LABELS),
+        format_func=NEGATIVE_LABELS.__getitem__,
+        key="map-negative-labels",
+        help="DCG takes any number. nDCG, merits and training need labels of 0 or more: shifted, the lowest label of "
+        "the file counts as 0 there, and it is said beside the numbers that hang on it. Clipped, labels below 0 count "
+        "as 0 everywhere.",
+    )
 
 
 def encoding_box(key: str, value: str, change: Callable[[str], None] | None = None) -> None:

@@ -58,6 +58,7 @@ def _row(place: int, group: str, items: int, mapping: Mapping) -> tuple[str, boo
 def _sizes(store: UploadStore, upload: Upload, mapping: Mapping, known: tuple[str, ...]) -> dict[str, int]:
     """Items of each group as the file calls them; read once for each way of reading it."""
     plain = mapping.model_copy(update={"group_names": {}, "leave_out": (), "insist": True, "slices": (), "time": ""})
+    plain = plain.model_copy(update={"join_alike": bool(mapping.join_alike)})  # asked when the file is read
     key = (upload.content, plain.key)
     if st.session_state.get("wizard-groups-key") != key:
         check_complete(plain, known)

@@ -62,7 +62,7 @@ def log_mapping(preview: TablePreview, draft: Mapping) -> Mapping:
     way, group, quantiles = group_boxes(names, numbers, draft, shown, each_item=False)
     left, right = st.columns(2)
     with left:
-        missing = missing_box(draft)
+        missing = missing_box(draft, drop=False)
     with right:
         time = column_box("Time of the impression", names, draft.time or NONE, shown)
     st.caption("A query and an impression together name one list. Positions may count from 1 or from 0.")
@@ -74,6 +74,8 @@ def log_mapping(preview: TablePreview, draft: Mapping) -> Mapping:
         "time": time,
     }
     chosen |= {"way": way, "group": group, "quantiles": quantiles, "missing": missing}
+    if (query, way, group) != (draft.query, draft.way, draft.group):
+        chosen |= {"join_alike": None}
     if (way, group, quantiles) != (draft.way, draft.group, draft.quantiles):
         chosen |= {"group_names": {}, "leave_out": ()}
     return draft.model_copy(update={**chosen, "is_rank": True, "relevance": "", "slices": ()})

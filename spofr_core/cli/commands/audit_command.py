@@ -20,11 +20,11 @@ from spofr_core.cli.shell_work import SchedulerOption, WorkersOption, parts_map,
 from spofr_core.cli.shown_options import ShownOptions
 from spofr_core.cli.slice_options import SliceOptions, print_slices
 from spofr_core.data import RankingDataset
-from spofr_core.errors import ConfigError
+from spofr_core.errors import ConfigError, DataError
 from spofr_core.files import write_whole
 
 if TYPE_CHECKING:
-    from spofr_core.evaluation import AuditResult
+    from spofr_core.evaluation import AuditResult, Repair
     from spofr_core.reporting import Provenance
 
 
@@ -38,11 +38,13 @@ def audit_command(
     json_: JsonOption = None,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write a self-contained report; in a folder it gets a name that says what it is."),
+        typer.Option(
+            writable=True, help="Write a self-contained report; in a folder it gets a name that says what it is."
+        ),
     ] = None,
     auditor: Annotated[str | None, typer.Option(help="Who answers for the audit, for the report.")] = None,
     notes: Annotated[str | None, typer.Option(help="What the auditor wants to say, for the report.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write the table query x group.")] = None,
+    csv: Annotated[Path | None, typer.Option(writable=True, help="Write the table query x group.")] = None,
     measures: MeasureOption = None,
     cutoff: Annotated[int, typer.Option(help="Depth of nDCG.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
@@ -50,7 +52,11 @@ def audit_command(
     small_lists: Annotated[int, typer.Option(help="Groups in fewer lists than this are small too.")] = 10,
     model: ModelOption = None,
     fail_on_violation: Annotated[
-        bool, typer.Option("--fail-on-violation", help="Exit with 1 when a query breaks delta or the quota.")
+        bool,
+        typer.Option(
+            "--fail-on-violation",
+            help="Exit with 1 when a query breaks delta or the quota, whatever unknown groups are.",
+        ),
     ] = False,
     workers: WorkersOption = 1,
     scheduler: SchedulerOption = None,
@@ -108,7 +114,7 @@ def audit_command(
             typer.echo(sentence)
         if result.summary["each_item"]:
             _print_items(result.summary)
-        else:
+        elif result.summary["queries"]["applicable"]:
             _print_groups(result.summary)
         _print_measures(result.summary)
         if result.selection is not None:
@@ -116,7 +122,7 @@ def audit_command(
         print_slices(result.summary)
         for note in caveats(result.summary):
             typer.echo(f"note: {note}")
-    if fail_on_violation and not result.ok:
+    if fail_on_violation and (result.breaks_delta or not result.holds_quota):
         raise typer.Exit(1)
 
 
@@ -149,8 +155,13 @@ def _write_report(html: Path, result: AuditResult, origin: Provenance, ranked: R
     from spofr_core.reporting import audit_html, report_name
 
     after: dict[str, Any] = {}
+    found: Repair | None = None
     if ranked is not None and ranked.score is not None:
-        found = repair(ranked, result.fairness, on_infeasible="relax", measured=result.measurement)
+        try:
+            found = repair(ranked, result.fairness, on_infeasible="relax", measured=result.measurement)
+        except DataError as error:  # scores can be too large to add up, and still say an order that can be audited
+            typer.echo(f"The report says nothing of a repair. {error}", err=True)
+    if found is not None:
         relaxed = len(found.policies.relaxed)
         after = {"repaired": found.after, "relaxed": relaxed, "quota": found.summary["quota"], "ranks": found.ranks}
         if sys.argv[1:2] == ["audit"]:
@@ -162,18 +173,21 @@ def _write_report(html: Path, result: AuditResult, origin: Provenance, ranked: R
 
 
 def _print_groups(summary: dict[str, Any]) -> None:
-    from spofr_core.reporting import interval, number, off_text
+    from spofr_core.reporting import exposure_range, interval, number, off_text
 
-    unit, head = summary["unit"], ("group", "items", "lists", "exposure", "95 % CI", "violation", "95 % CI")
+    unit, unknown = summary["unit"], "unknown" in summary
+    ranged = ("whatever the unknown are",) if unknown else ()
+    head = ("group", "items", "lists", "exposure", "95 % CI", "violation", "95 % CI", *ranged)
     rows = [
         (
             name,
-            f"{group['items']:,}",
-            f"{group['queries']:,}",
+            f"{group['compared']:,}",
+            f"{group['compared_queries']:,}",
             number(group["exposure_mean"]),
             interval(group["exposure_ci"]),
             off_text(group["violation_mean"], unit),
             interval(group["violation_ci"], unit),
+            *((exposure_range(summary, name),) if unknown else ()),
         )
         for name, group in summary["groups"].items()
     ]

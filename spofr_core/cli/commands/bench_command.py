@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
 from spofr_core.cli.shell_output import JsonOption, print_ratios
+from spofr_core.config import checked_count
+from spofr_core.errors import ConfigError
 
+_MOST = 10_000_000
+"""Lists or rounds; more of them would fill the memory, or a year."""
 bench_app = typer.Typer(help="Measured ratios, side by side in one run.", no_args_is_help=True)
 
 
@@ -21,6 +26,7 @@ def time_audit(
     """A million rows from CSV to summary, beside pandas reading the same file."""
     from spofr_core.experiments.bench.bench_audit import bench_audit
 
+    _check(queries=queries, rounds=rounds)
     print_ratios(bench_audit(queries=queries, rounds=rounds), json_)
 
 
@@ -33,6 +39,7 @@ def time_measures(
     """Every measure of the catalogue beside an audit of the same lists, and beside FairRankTune."""
     from spofr_core.experiments.bench.bench_measures import bench_measures
 
+    _check(queries=queries, rounds=rounds)
     print_ratios(bench_measures(queries=queries, rounds=rounds), json_)
 
 
@@ -63,6 +70,7 @@ def time_serve(
     from spofr_core.serving.bench.bench_minutes import bench_minutes
     from spofr_core.serving.bench.bench_serve import bench_serve
 
+    _check(calls=calls, rounds=rounds)
     if minutes is not None:
         print_ratios(bench_minutes(minutes, readers=readers), json_)
         return
@@ -89,6 +97,7 @@ def time_dashboard(
     """What a reader waits for in a real browser, beside bare Streamlit pages with one chart."""
     from spofr_core.experiments.bench.bench_dashboard import bench_dashboard
 
+    _check(rounds=rounds)
     print_ratios(bench_dashboard(rounds=rounds), json_)
 
 
@@ -100,7 +109,15 @@ def time_sweep(
     """Two workers beside one, overhead per run, and listing and loading beside the plainest way."""
     from spofr_core.experiments.bench.bench_sweep import bench_sweep
 
+    if not 0 < seconds < math.inf:
+        raise ConfigError(f"--seconds is {seconds}; give a number above 0, such as 4.")
     print_ratios(bench_sweep(seconds=seconds), json_)
+
+
+def _check(**counts: int) -> None:
+    """Refuse numbers that nothing can be measured with, before a long preparation."""
+    for name, count in counts.items():
+        checked_count(count, f"--{name}", _MOST)
 
 
 def register(app: typer.Typer) -> None:

@@ -32,8 +32,9 @@ def compare_command(
         list[str] | None,
         typer.Option(
             "--with",
-            help="What to compare with, by what differs: score=COL, rank=COL, file=FILE, repair, model=RUN, delta=5%, "
-            "notion=merit or group=COL, with commas between several, and name=...; repeat for more rivals.",
+            help="What to compare with, by what differs: score=COL, rank=COL, file=FILE, sheet=SHEET, repair, "
+            "model=RUN, delta=5%, notion=merit or group=COL, with commas between several, and name=...; repeat for "
+            "more rivals.",
         ),
     ] = None,
     measure: Annotated[
@@ -50,16 +51,24 @@ def compare_command(
             "gets less. Repeat for more."
         ),
     ] = None,
+    tolerate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How much worse a --fail-if-worse may be, as nDCG@10=0.005: it fails only where it is shown to be "
+            "worse by more than that (of a group's exposure a share: exposure:women=0.05). Repeat for more."
+        ),
+    ] = None,
     name: Annotated[
         str | None, typer.Option(help="What the first ranking is called. [default: now, or the model's name]")
     ] = None,
     json_: JsonOption = None,
     html: Annotated[
-        Path | None, typer.Option(help="Write a self-contained report; in a folder it gets a name of its own.")
+        Path | None,
+        typer.Option(writable=True, help="Write a self-contained report; in a folder it gets a name of its own."),
     ] = None,
     auditor: Annotated[str | None, typer.Option(help="Who answers for it, for the report.")] = None,
     notes: Annotated[str | None, typer.Option(help="What that person wants to say, for the report.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write the table of differences.")] = None,
+    csv: Annotated[Path | None, typer.Option(writable=True, help="Write the table of differences.")] = None,
     cutoff: Annotated[int, typer.Option(help="Depth of nDCG.")] = 10,
     confidence: Annotated[float, typer.Option(help="Of the intervals; the tests are at 1 - confidence.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Of resampled queries and drawn signs.")] = 0,
@@ -74,12 +83,14 @@ def compare_command(
     if not rival:
         raise ConfigError("Nothing to compare with is named: give --with score=COL, --with repair or another rival.")
     rivals = [parse_rival(text, "--with") for text in rival]
+    margins = _margins(tolerate or [])
     first = _first(source, ask, cut, model, rivals, name or ("now" if model is None else f"model {Path(model).name}"))
     chosen = [*(measure or ()), *(fail_if_worse or ())]
     how: dict[str, Any] = {"cutoff": cutoff, "seed": seed, "small": SmallGroups(items=small_items, lists=small_lists)}
     audits = audit_rivals(first, rivals, measures=named_measures(chosen), **how)
     found = compare(audits, measures=chosen if measure else None, seed=seed, confidence=confidence)
-    worse = found.worse(fail_if_worse or ())
+    worse = found.worse(fail_if_worse or (), tolerate=margins)
+    margin_of = {name: margins[text] for text in margins for name in found.names([text])}
     if cut.asked:
         window = None if cut.time is None else cut.window or "auto"
         found = found.with_slices(cut.by, window=window, measures=cut.slice_measure)
@@ -91,9 +102,28 @@ def compare_command(
     if json_ != "-":
         _print_comparison(found.summary)
     for line in worse:
-        typer.echo(f"worse in {line.rival}: {line.name}", err=True)
+        margin = f" by more than {margin_of[line.name]:g}" if margin_of.get(line.name) else ""
+        typer.echo(f"worse in {line.rival}{margin}: {line.name}", err=True)
     if worse:
         raise typer.Exit(1)
+
+
+def _margins(texts: list[str]) -> dict[str, float]:
+    margins: dict[str, float] = {}
+    for text in texts:
+        name, sign, margin = text.rpartition("=")
+        try:
+            value = float(margin)
+        except ValueError:
+            sign = ""
+        if not sign or not name.strip():
+            raise ConfigError(f"--tolerate is {text!r}; write what may be worse by how much, as nDCG@10=0.005.")
+        if name.strip() in margins:
+            raise ConfigError(
+                f"--tolerate names {name.strip()} twice, {margins[name.strip()]:g} and {value:g}; name one."
+            )
+        margins[name.strip()] = value
+    return margins
 
 
 def _first(

@@ -12,8 +12,17 @@ from typing import Annotated
 import typer
 
 from spofr_core.cli.commands import COMMANDS, Command
-from spofr_core.cli.listening import HostNamesOption, KnowsOption, own_names, require_door
+from spofr_core.cli.listening import (
+    MOST_PORT,
+    HostNamesOption,
+    KnowsOption,
+    bound_socket,
+    own_names,
+    require_door,
+    shown_address,
+)
 from spofr_core.cli.login_file import login_host, login_providers
+from spofr_core.config import checked_count
 from spofr_core.errors import ConfigError
 from spofr_core.parent import PARENT_VARIABLE
 
@@ -36,10 +45,13 @@ def dashboard_command(
     ] = None,
     upload_days: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Days that an upload is kept after it was last opened; 30 if not said."),
+        typer.Option(
+            min=0.001, max=1_000_000, help="Days that an upload is kept after it was last opened; 30 if not said."
+        ),
     ] = None,
     upload_mb: Annotated[
-        float | None, typer.Option(min=0.001, help="MB of uploads that are kept for one visitor; 1024 if not said.")
+        float | None,
+        typer.Option(min=0.001, max=1e12, help="MB of uploads that are kept for one visitor; 1024 if not said."),
     ] = None,
     host_name: HostNamesOption = None,
     i_know: KnowsOption = False,
@@ -48,6 +60,7 @@ def dashboard_command(
     page = Path(__file__).resolve().parents[3] / "dashboard" / "server.py"
     if not page.exists():
         raise ConfigError(f"The dashboard is not at {str(page)!r}: install the project again.")
+    checked_count(port, "--port", MOST_PORT)
     require_door(address, guarded=login is not None, knows=i_know, remedy="give a --login")
     environment = {**os.environ, **pointed_at(runs or []), **kept_for(upload_days, upload_mb), **asked_for(login)}
     environment[PARENT_VARIABLE] = str(os.getpid())  # killed with SIGKILL, the command could not end the server
@@ -61,6 +74,7 @@ def dashboard_command(
     names = own_names(address, [*(host_name or []), *([] if login is None else [login_host(login)])])
     command += [word for name in names for word in ("--server.allowedHosts", name)]
     command += [] if login is None else ["--secrets.files", str(login.resolve())]
+    bound_socket(address, port).close()  # the server would say after it was told to be there that it cannot be
     typer.echo(f"The dashboard is on http://{shown_address(address)}:{port}; Ctrl+C ends it.")
     server = subprocess.Popen(command, cwd=page.parent.parent, env=environment)
     signal.signal(signal.SIGTERM, lambda *_: server.terminate())  # or the server would outlive its command
@@ -107,11 +121,6 @@ def asked_for(login: Path | None) -> dict[str, str]:
     from spofr_core.experiments import LOGIN_VARIABLE
 
     return {} if login is None else {LOGIN_VARIABLE: ",".join(login_providers(login))}
-
-
-def shown_address(address: str) -> str:
-    """An address as a browser takes it."""
-    return f"[{address}]" if ":" in address else address
 
 
 def register(app: typer.Typer) -> None:

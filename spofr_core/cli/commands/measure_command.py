@@ -41,7 +41,9 @@ def measure_command(
     cutoff: Annotated[int, typer.Option(help="Depth of nDCG.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals, and of drawn ties.")] = 0,
     json_: JsonOption = None,
-    csv: Annotated[Path | None, typer.Option(help="Write the table of queries, a column per measure.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(writable=True, help="Write the table of queries, a column per measure.")
+    ] = None,
     workers: WorkersOption = 1,
     scheduler: SchedulerOption = None,
     list_: Annotated[bool, typer.Option("--list", help="List every measure with its formula, and stop.")] = False,
@@ -63,7 +65,8 @@ def measure_command(
         with parts_map(workers, scheduler) as (map_parts, many):
             found = measure_folder(folder, measures or ["all"], min_parts=many, map_parts=map_parts, **how)
     else:
-        refuse_workers(workers, scheduler, source.source if model is None else f"model {model}")
+        named = source.source if model is None else f"model {model}"
+        refuse_workers(workers, scheduler, named, policies=source.folder is not None and policies is not None)
         if model is not None:
             data, shown, fairness = _shown_by_model(model, source, ask, cut, policies)
         else:

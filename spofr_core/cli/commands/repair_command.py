@@ -28,11 +28,14 @@ def repair_command(
     source: DataOptions,
     ask: FairnessOptions,
     out: Annotated[
-        Path, typer.Option(help="Policies as a long table: .parquet or .csv; for a folder, also a new folder.")
+        Path,
+        typer.Option(
+            writable=True, help="Policies as a long table: .parquet or .csv; for a folder, also a new folder."
+        ),
     ],
     json_: JsonOption = None,
     certificates: Annotated[
-        Path | None, typer.Option(help="Write the proof of every query, one JSON line each.")
+        Path | None, typer.Option(writable=True, help="Write the proof of every query, one JSON line each.")
     ] = None,
     model: ModelOption = None,
     calibrate: Annotated[
@@ -131,7 +134,8 @@ def _audited(summary: dict[str, Any], when: str) -> dict[str, Any]:
     state = summary[when]
     utility = None if state["dcg"] is None else {"dcg": state["dcg"]}
     asked = {"delta": summary["delta"], "unit": summary["unit"], "quota": state["quota"]}
-    return {**asked, "queries": state, "utility": utility}
+    unknown = {"unknown": state} if "undecided" in state else {}
+    return {**asked, **unknown, "queries": state, "utility": utility}
 
 
 def _cell(value: float, unit: str) -> str:

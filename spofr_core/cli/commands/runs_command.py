@@ -78,7 +78,9 @@ def remove_runs(
 @runs_app.command("export")
 def export_runs(
     out: Annotated[Path, typer.Argument(help="Directory of the runs.")],
-    target: Annotated[Path, typer.Argument(help=".zip for everything, .csv or .parquet for the table of results.")],
+    target: Annotated[
+        Path, typer.Argument(writable=True, help=".zip for everything, .csv or .parquet for the table of results.")
+    ],
     runs: Annotated[list[str] | None, typer.Option("--run", help="Only this run; repeat for more.")] = None,
 ) -> None:
     """Write runs into one file: all there is about them, or the table of results."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,7 @@ from spofr_core.cli.options import (
 )
 from spofr_core.cli.shell_output import JsonOption, emit_json
 from spofr_core.cli.shell_work import Interrupt, ProbeOption, SchedulerOption, WorkersOption, announce, sweep_executor
+from spofr_core.config import checked_count
 from spofr_core.data import SAMPLES
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import NOTIONS, parse_deltas, parse_quota
@@ -71,6 +73,9 @@ def sweep_command(
 
     if changed_data not in ("error", "rerun"):
         raise ConfigError(f"--changed-data is {changed_data!r}; give 'error' or 'rerun'.")
+    checked_count(seeds, "--seeds")
+    if not 0 < disk_limit < math.inf:
+        raise ConfigError(f"--disk-limit is {disk_limit}; give gigabytes, more than 0.")
     quota = parse_quota(quota_slack, quota_top, quota_min)
     if spec is not None:
         if sample is not None or file is not None:

@@ -34,7 +34,7 @@ def train_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the split, the lists, the clicks and the training.")] = 0,
     setting: SettingsOption = None,
-    log: Annotated[Path | None, typer.Option(help="Write the progress as JSON lines.")] = None,
+    log: Annotated[Path | None, typer.Option(writable=True, help="Write the progress as JSON lines.")] = None,
 ) -> None:
     """Train a method on the training part; keep the run, and say how it does on the test part."""
     from spofr_core.experiments import DataShelf, audit_model, home, resolve_model, shared_runs

@@ -3,7 +3,7 @@
 from spofr_core.data.formats.format import Format, TextOptions
 from spofr_core.registry import Registry
 
-__all__ = ["FORMATS", "Format", "TextOptions", "format_labels", "usual_suffixes"]
+__all__ = ["FORMATS", "Format", "TextOptions", "format_labels"]
 
 FORMATS: Registry[Format] = Registry(
     "format",
@@ -12,6 +12,8 @@ FORMATS: Registry[Format] = Registry(
         "parquet": "spofr_core.data.formats.parquet",
         "letor": "spofr_core.data.formats.letor",
         "trec": "spofr_core.data.formats.trec",
+        "json": "spofr_core.data.formats.json_text",
+        "excel": "spofr_core.data.formats.excel_files.excel",
     },
 )
 """Every format by its name."""
@@ -21,9 +23,3 @@ def format_labels() -> str:
     """The formats for a sentence: "CSV/TSV, Parquet, ... or TREC run"."""
     *most, last = [each.label for each in FORMATS.values()]
     return f"{', '.join(most)} or {last}" if most else last
-
-
-def usual_suffixes() -> list[str]:
-    """How files of all formats end, without the dot; "gz" too."""
-    suffixes = [suffix.removeprefix(".") for each in FORMATS.values() for suffix in each.suffixes]
-    return [*dict.fromkeys(suffixes), "gz"]

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from spofr_core.data.formats import FORMATS, Format, TextOptions
+from spofr_core.data.formats.decimal_signs import sign_of_columns
 from spofr_core.data.formats.header import SEEN_ROWS, header_doubt
 from spofr_core.data.formats.source import Raw, as_utf8
-from spofr_core.data.formats.tables import Kind, Table, duplicated_column, no_rows, parse_numbers
+from spofr_core.data.formats.tables import MISSING_TEXT, Kind, Table, duplicated_column, no_rows, parse_numbers
 from spofr_core.data.limits import Limits
 from spofr_core.errors import ConfigError, DataError, first_line
 
@@ -25,8 +26,6 @@ _LONGEST_LINE = 1 << 24
 _LOOKED_CHARACTERS = 1 << 18
 _DELIMITERS = ",;\t|"
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-_WITH_POINT = re.compile(r"[+-]?\d*\.\d+")
-_WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 _TYPES = {
     "plain": pa.string(),
     "coded": pa.dictionary(pa.int32(), pa.string()),
@@ -89,9 +88,12 @@ class CsvTable(Table):
         self._quoted = re.search(b'"', memoryview(self._text)) is not None
         first, *below = islice((record for _, record in self._records() if record), SEEN_ROWS + 1)
         limits.check_columns(len(first), raw.name)
-        self._decimal = self._find_decimal(below) if decimal is None else decimal
-        if self._decimal == self._delimiter:
-            raise ConfigError(f"The decimal sign and the delimiter are both {self._decimal!r}: name another for one.")
+        if decimal == self._delimiter and decimal != ",":  # commas may stand in quotes
+            raise ConfigError(f"The decimal sign and the delimiter are both {decimal!r}: name another for one.")
+        self.decimal = decimal
+        self.file_sign = self._find_decimal(below) if decimal is None else decimal
+        signs = [sign for sign in (self.file_sign, ".") if sign is not None and sign != self._delimiter]
+        self._decimal = signs[0]
         if header is None:
             self.header_doubt = header_doubt(first, below)
             header = not self.header_doubt
@@ -113,15 +115,14 @@ class CsvTable(Table):
             self.notes.append(f"The columns of {self.name} are separated by a {_DELIMITER_NAMES[found]}.")
         return found
 
-    def _find_decimal(self, rows: Sequence[Sequence[str]]) -> str:
-        """A comma where some cells are numbers with one, and none is a number with a point."""
-        cells = [cell.strip() for row in rows for cell in row]
-        if self._delimiter == "," or any(_WITH_POINT.fullmatch(cell) for cell in cells):
-            return "."
-        if not any(_WITH_COMMA.fullmatch(cell) for cell in cells):
-            return "."
-        self.notes.append(f"Numbers of {self.name} have a decimal comma.")
-        return ","
+    def _find_decimal(self, rows: Sequence[Sequence[str]]) -> str | None:
+        """The decimal sign of those columns of numbers that have one."""
+        width = max(map(len, rows), default=0)
+        seen = pd.DataFrame([[*row, *[None] * (width - len(row))] for row in rows], dtype=object)
+        sign = sign_of_columns(seen, MISSING_TEXT)
+        if sign == ",":
+            self.notes.append(f"Numbers of {self.name} have a decimal comma.")
+        return sign
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Every record with the line that it begins on, one after the other: a large file is not unpacked for it."""
@@ -173,7 +174,7 @@ class CsvTable(Table):
 
     def _column(self, column: pa.ChunkedArray, name: str, kind: Kind) -> pa.ChunkedArray:
         if kind == "number" and column.type != pa.float64():
-            return parse_numbers(column, name, self, self._decimal)
+            return parse_numbers(column, name, self)
         return column
 
     def _position(self, name: str) -> int:
@@ -279,7 +280,8 @@ class Csv(Format):
 
     def open(self, raw: Raw, limits: Limits, options: TextOptions) -> Table:
         """The text; columns are parsed when they are read."""
-        return CsvTable(raw, limits, **dataclasses.asdict(options))
+        said = {name: value for name, value in dataclasses.asdict(options).items() if name != "sheet"}
+        return CsvTable(raw, limits, **said)
 
 
 FORMATS.register(Csv())

@@ -23,12 +23,15 @@ class TextOptions:
     header : bool, optional
         Whether the first row holds the names of the columns; found out when not given. Without it they are called
         "column 1", "column 2", ...
+    sheet : str, optional
+        Of a workbook the sheet, of a JSON document the key, that holds the table; needed where several do.
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    sheet: str | None = None
 
 
 class Format(ABC):
@@ -43,11 +46,14 @@ class Format(ABC):
     suffixes : tuple of str
         Usual endings of file names, with the dot. A file that no format knows by its content goes to the format
         of its ending, and to CSV if there is none.
+    has_sheets : bool
+        Whether a file may hold several tables, one of which `TextOptions.sheet` names.
     """
 
     name: str
     label: str
     suffixes: tuple[str, ...] = ()
+    has_sheets: bool = False
 
     @abstractmethod
     def sniff(self, raw: Raw) -> bool:

@@ -11,6 +11,7 @@ from spofr_core.data.formats import FORMATS, Format, TextOptions
 from spofr_core.data.formats.source import Raw, Source, open_raw
 from spofr_core.data.formats.tables import FrameTable, Table
 from spofr_core.data.limits import Limits
+from spofr_core.errors import DataError
 
 AnySource = Source | pd.DataFrame
 
@@ -37,17 +38,33 @@ def open_table(
     options = options or TextOptions()
     named = None if format is None else FORMATS[format]
     if isinstance(source, pd.DataFrame):
-        return "frame", FrameTable(source, limits)
+        return "frame", _said(FrameTable(source, limits), options)
     if isinstance(source, (str, os.PathLike)) and Path(source).is_dir():
         folder = Path(source)
         chosen = named or next((each for each in FORMATS.values() if each.sniff_folder(folder)), None)
         if chosen is not None:
-            return chosen.name, chosen.open_folder(folder, limits)
+            _check_sheet(chosen, folder.name, options)
+            return chosen.name, _said(chosen.open_folder(folder, limits), options)
     raw = open_raw(source, limits)
     chosen = named or _format_of(raw)
+    _check_sheet(chosen, raw.name, options)
     if rows is not None:
-        return chosen.name, chosen.preview(raw, limits, options, rows)
-    return chosen.name, chosen.open(raw, limits, options)
+        return chosen.name, _said(chosen.preview(raw, limits, options, rows), options)
+    return chosen.name, _said(chosen.open(raw, limits, options), options)
+
+
+def _said(table: Table, options: TextOptions) -> Table:
+    table.decimal = options.decimal
+    return table
+
+
+def _check_sheet(chosen: Format, name: str, options: TextOptions) -> None:
+    if options.sheet is not None and not chosen.has_sheets:
+        raise DataError(
+            f"{name} is {chosen.label}, which has one table and no sheets.",
+            fields=("sheet",),
+            mend=f"Leave out sheet={options.sheet!r}.",
+        )
 
 
 def _format_of(raw: Raw) -> Format:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spofr_core.data.formats import FORMATS, Format, TextOptions
+from spofr_core.data.formats.parquet_folder import FolderTable, ParquetFolder, has_parquet
 from spofr_core.data.formats.source import Raw
 from spofr_core.data.formats.tables import ArrowTable, Table, is_text
 from spofr_core.data.limits import Limits
@@ -43,14 +44,11 @@ class Parquet(Format):
 
     def sniff_folder(self, folder: Path) -> bool:
         """Whether there is a .parquet file below."""
-        return any(folder.rglob("*.parquet"))
+        return has_parquet(folder)
 
     def open_folder(self, folder: Path, limits: Limits) -> Table:
         """All .parquet files below the folder, in the order of their names."""
-        try:
-            return ArrowTable(pq.ParquetDataset(folder), folder.name, limits)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise DataError(f"The folder {folder.name} cannot be read as Parquet ({first_line(error)}).") from error
+        return FolderTable(ParquetFolder(folder), limits)
 
 
 FORMATS.register(Parquet())

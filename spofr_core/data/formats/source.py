@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
 import zlib
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError, first_line
+from spofr_core.files import remember_input
 
 Source = str | os.PathLike[str] | bytes | IO[bytes] | IO[str]
 
@@ -28,12 +30,11 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _KNOWN_BINARY = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"%PDF": "a PDF",
     b"\x89PNG": "a PNG picture",
     b"\x80\x04\x95": "a pickle, which is never opened here: it can run code",
 }
+_PAGES = (b"<html", b"<!doctype html", b"<table")
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b")
 
 
@@ -52,6 +53,12 @@ class Raw:
     def head(self) -> bytes:
         """The first 64 kB."""
         return bytes(self.data.slice(0, min(self.data.size, 1 << 16)))
+
+
+def text_head(raw: Raw) -> str:
+    """The beginning as text, in the encoding that its byte order mark names; what is none is left out."""
+    encoding = next((name for mark, name in _BOMS if raw.head.startswith(mark)), "utf-8")
+    return raw.head.decode(encoding, "ignore")
 
 
 def open_raw(source: Source, limits: Limits) -> Raw:
@@ -76,14 +83,21 @@ def _content_of(source: Source, limits: Limits) -> tuple[str, pa.Buffer]:
             raise DataError(
                 f"{path.name} is a folder without Parquet files: give a file, or a folder of .parquet files."
             )
+        if not path.is_file():  # a pipe has no size, and is read once
+            with path.open("rb") as stream:
+                return path.name, _all_of(stream, path.name, limits)
         size = path.stat().st_size
         limits.check_bytes(size, path.name)
+        remember_input(path)
         return path.name, pa.memory_map(str(path)).read_buffer() if size else pa.py_buffer(b"")
     if not hasattr(source, "read"):
         raise DataError(
             f"A {type(source).__name__} cannot be read: give a path, bytes, a file opened for reading, or a DataFrame."
         )
-    name = Path(str(getattr(source, "name", "the uploaded file"))).name
+    called = getattr(source, "name", "the uploaded file")
+    if isinstance(source, io.FileIO | io.BufferedReader | io.TextIOWrapper) and isinstance(called, str):
+        remember_input(called)
+    name = Path(str(called)).name
     if hasattr(source, "seek"):
         source.seek(0)
     return name, _all_of(source, name, limits)
@@ -159,6 +173,8 @@ def refuse_binary(raw: Raw) -> None:
     """Raise `DataError` for what cannot be text."""
     head = raw.head[:8192]
     kind = next((kind for magic, kind in _KNOWN_BINARY.items() if head.startswith(magic)), None)
+    if head.lstrip().lower().startswith(_PAGES):
+        kind = "a web page (HTML), whatever its name says"
     control = sum(1 for byte in head if byte < 32 and byte not in _TEXT_CONTROLS)
     if kind is None and 0 not in head and control <= len(head) // 20:
         return
@@ -166,7 +182,7 @@ def refuse_binary(raw: Raw) -> None:
     what = kind or f"binary: byte 0x{head[offset]:02x} at offset {offset:,} is not text"
     raise DataError(
         f"{raw.name} is {what}. Export the table as CSV (UTF-8) or Parquet.",
-        mend="UTF-16 text without a byte order mark needs encoding='utf-16-le' or 'utf-16-be'.",
+        mend="" if kind else "UTF-16 text without a byte order mark needs encoding='utf-16-le' or 'utf-16-be'.",
     )
 
 

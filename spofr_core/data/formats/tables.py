@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -12,12 +13,15 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from spofr_core.data.formats.decimal_signs import fits, plain_number, sign_of, sign_of_columns, telling
 from spofr_core.data.limits import Limits
+from spofr_core.data.rows import own_index
 from spofr_core.errors import DataError, first_line
 from spofr_core.files import format_size
+from spofr_core.read_only import read_only
 
+_LOOKED_ROWS = 1000
 Kind = Literal["plain", "coded", "number", "time"]
 """How a column is wanted: ids as they are; few distinct values, as a dictionary; float64; timestamps where the table
 has them, in UTC to the microsecond, and otherwise as "coded"."""
@@ -42,15 +46,35 @@ class Table(ABC):
         For a role that the format never has, the sentence that says what to do about it.
     header_doubt : str
         Why the first row looks like data rather than column names, where nobody has said which it is; or empty.
+    decimal : str, optional
+        The decimal sign of numbers that are text, as the caller says.
+    sheets, sheet
+        The tables that the file holds, where there are several, and which one this is.
+    index : pandas.Index, optional
+        Of a DataFrame, unless it only counts the rows.
     """
 
     name: str
     names: Sequence[str]
     notes: list[str]
-    roles: Mapping[str, str] = MappingProxyType({})
+    roles: Mapping[str, str] = read_only({})
     feature_names: Sequence[str] = ()
-    absent: Mapping[str, str] = MappingProxyType({})
+    absent: Mapping[str, str] = read_only({})
     header_doubt: str = ""
+    decimal: str | None = None
+    sheets: Sequence[str] = ()
+    sheet: str = ""
+    index: pd.Index | None = None
+
+    @cached_property
+    def signs(self) -> dict[str, str]:
+        """The decimal sign that a column of text was read with."""
+        return {}
+
+    @cached_property
+    def file_sign(self) -> str | None:
+        """The decimal sign that the columns of numbers have, where they are text and decide it."""
+        return sign_of_columns(self.head(_LOOKED_ROWS), MISSING_TEXT)
 
     @abstractmethod
     def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
@@ -70,9 +94,9 @@ class Table(ABC):
 
 
 class ArrowTable(Table):
-    """A Parquet file, a folder of them, or anything that is an Arrow table already."""
+    """A Parquet file, or anything that is an Arrow table already."""
 
-    def __init__(self, table: pa.Table | pq.ParquetDataset, name: str, limits: Limits) -> None:
+    def __init__(self, table: pa.Table, name: str, limits: Limits) -> None:
         self.name = name
         self.notes: list[str] = []
         self._table = table
@@ -81,17 +105,22 @@ class ArrowTable(Table):
 
     def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
         columns = list(kinds)
-        table = self._table
         for name in columns:
             if self.names.count(name) > 1:
                 raise duplicated_column(name, self.name)
         try:
-            part = table.select(columns) if isinstance(table, pa.Table) else table.read(columns=columns)
+            part = self._columns(columns)
             part.validate(full=True)
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from error
         self._limits.check_rows(part.num_rows, self.name)
         return {name: self._as_kind(part[name], name, kind) for name, kind in kinds.items()}
+
+    def _columns(self, columns: list[str]) -> pa.Table:
+        return self._table.select(columns)
+
+    def _first(self, rows: int) -> pa.Table:
+        return self._table.slice(0, rows)
 
     def _damaged(self, error: Exception) -> DataError:
         return DataError(
@@ -143,12 +172,7 @@ class ArrowTable(Table):
 
     def head(self, rows: int) -> pd.DataFrame:
         try:
-            if isinstance(self._table, pa.Table):
-                part = self._table.slice(0, rows)
-            else:
-                first = pq.ParquetFile(self._table.files[0])
-                batches = [next(first.iter_batches(batch_size=rows), None)]
-                part = pa.Table.from_batches([batch for batch in batches if batch], first.schema_arrow)
+            part = self._first(rows)
             part.validate(full=True)
             # What pandas has left in the file would make columns an index, and may be damaged.
             frame = pd.DataFrame(part.to_pandas(ignore_metadata=True))
@@ -167,13 +191,18 @@ class FrameTable(Table):
         self.name = name
         self.notes: list[str] = []
         self._frame = frame
+        self.index = own_index(frame)
         limits.check_rows(len(frame), self.name)
         self.names: Sequence[str] = [str(column) for column in frame.columns]
         self._limits = limits
 
     def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
         arrays = {name: _arrow_column(self._column(name), name, self.name) for name in kinds}
-        return ArrowTable(pa.table(arrays), self.name, self._limits).read(kinds)
+        table = ArrowTable(pa.table(arrays), self.name, self._limits)
+        table.decimal, table.notes, table.file_sign = self.decimal, self.notes, self.file_sign
+        columns = table.read(kinds)
+        self.signs.update(table.signs)
+        return columns
 
     def _column(self, name: str) -> pd.Series:
         positions = [k for k, known in enumerate(self.names) if known == name]
@@ -185,20 +214,69 @@ class FrameTable(Table):
         return self._frame.head(rows)
 
 
-def parse_numbers(column: pa.ChunkedArray, name: str, table: Table, decimal: str = ".") -> pa.ChunkedArray:
-    """Text as float64; the first value that is no number is named in the error."""
+def parse_numbers(column: pa.ChunkedArray, name: str, table: Table) -> pa.ChunkedArray:
+    """Text as float64; the first value that is no number is named in the error.
+
+    A comma or a point begins the fraction where other values of the column say so; else where the caller says so; else
+    where other columns do. Where nobody does, a comma is asked about.
+    """
     text = pd.Series(column.to_pandas()).astype("object")
     stripped = text.map(lambda value: value.strip() if isinstance(value, str) else value)
     lowered = stripped.map(lambda value: value.lower() if isinstance(value, str) else value)
     if lowered.dropna().isin(["true", "false"]).all() and lowered.notna().any():
         return pa.chunked_array([pa.array(lowered.map({"true": 1.0, "false": 0.0}).astype(float))])
-    if decimal != ".":
-        stripped = stripped.map(lambda value: value.replace(decimal, ".") if isinstance(value, str) else value)
+    known = stripped.notna() & ~lowered.isin(sorted(MISSING_TEXT))
     numbers = pd.to_numeric(stripped, errors="coerce")
-    bad = numbers.isna() & stripped.notna() & ~lowered.isin(sorted(MISSING_TEXT))
+    if not (known & numbers.isna()).any() and "," not in (table.decimal, table.file_sign):
+        return pa.chunked_array([pa.array(numbers.to_numpy(dtype=np.float64))])
+    distinct = stripped[known].unique()
+    found = telling(distinct)
+    sign = sign_of(found) or table.decimal or table.file_sign
+    if "comma" in found and "point" in found:
+        raise _two_signs(table, name, found, text)
+    if sign is None and "open comma" in found and "neither" not in found:
+        raise _open_sign(table, name, found["open comma"], stripped)
+    sign = table.signs[name] = sign or "."
+    plain = {value: plain_number(value, sign) for value in distinct}
+    numbers = pd.to_numeric(stripped.map(lambda value: plain.get(value, value)), errors="coerce")
+    bad = numbers.isna() & known
     if bad.any():
         raise not_a_number(table, name, int(np.argmax(bad.to_numpy())), text)
+    example = next((value for value in distinct if sign in value and not fits(value, "," if sign == "." else ".")), "")
+    grouped = next((value for value in distinct if plain[value] != value.replace(sign, ".")), "")
+    if grouped or (sign == "," and not example):
+        value = grouped or next((value for value in distinct if sign in value), "")
+        if value:
+            table.notes.append(f"In column {name!r} of {table.name}, {value!r} was read as {plain[value]}.")
     return pa.chunked_array([pa.array(numbers.to_numpy(dtype=np.float64))])
+
+
+def agreed_sign(texts: Iterable[Sequence[str]], name: str, table: Table) -> str | None:
+    """The decimal sign of a column of text that comes in pieces; None where any would do.
+
+    Raises
+    ------
+    DataError
+        As `parse_numbers` does for the column as a whole.
+    """
+    found: dict[str, str] = {}
+    for piece in texts:
+        found = telling(piece) | found
+    if sign_of(found) is None and {*found} & {"comma", "open comma"}:
+        few = pd.Series([*found.values()], dtype=object)
+        parse_numbers(pa.chunked_array([pa.array(few)]), name, table)
+        return table.signs[name]
+    return sign_of(found)
+
+
+def exact_numbers(table: Table, name: str, rows: npt.NDArray[np.integer]) -> list[int | Decimal] | None:
+    """What a column of numbers really holds in these rows, where that may be more than doubles can say."""
+    column = table.read({name: "plain"})[name]
+    if pa.types.is_floating(column.type):
+        return None
+    values = column.take(pa.array(rows)).to_pylist()
+    sign = table.signs.get(name, table.file_sign or ".")
+    return [Decimal(plain_number(value.strip(), sign)) if isinstance(value, str) else value for value in values]
 
 
 MISSING_VALUES: tuple[str, ...] = ("", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "<NA>")
@@ -211,16 +289,36 @@ def not_a_number(table: Table, name: str, row: int, text: pd.Series) -> DataErro
     value = text.iloc[row]
     line = table.line_of(row)
     message = f"Column {name!r} of {table.name} holds the text {value!r} at row {line}, but a number is needed there."
-    if isinstance(value, str) and value.count(",") == 1 and value.replace(",", "").strip("+- ").isdigit():
-        return DataError(
-            message,
-            column=name,
-            row=line,
-            fields=("decimal",),
-            mend="If the comma is a decimal comma, say so: decimal=','.",
-            on_page="If the comma is a decimal comma, write the numbers with a point.",
-        )
-    return DataError(f"{message} Correct the value, or choose another column than {name!r}.", column=name, row=line)
+    mend = f"Correct the value, or choose another column than {name!r}."
+    if isinstance(value, str) and value.strip().endswith("%"):
+        mend = "Write the column without percent signs, so that 12.5 % is either 12.5 or 0.125."
+    return DataError(f"{message} {mend}", column=name, row=line)
+
+
+def _open_sign(table: Table, name: str, value: str, text: pd.Series) -> DataError:
+    line = table.line_of(int(np.argmax((text == value).to_numpy())))
+    return DataError(
+        f"Column {name!r} of {table.name} holds {value!r} at row {line}, and nothing in the file says whether that is "
+        f"{plain_number(value, ',')} or {plain_number(value, '.')}.",
+        column=name,
+        row=line,
+        fields=("decimal",),
+        mend="Say so: decimal=',' if the comma begins the fraction, decimal='.' if it groups thousands.",
+        on_page="Say which it is.",
+        question="decimal",
+    )
+
+
+def _two_signs(table: Table, name: str, found: Mapping[str, str], text: pd.Series) -> DataError:
+    stripped = text.map(lambda value: value.strip() if isinstance(value, str) else value)
+    lines = {value: table.line_of(int(np.argmax((stripped == value).to_numpy()))) for value in found.values()}
+    comma, point = found["comma"], found["point"]
+    return DataError(
+        f"Column {name!r} of {table.name} holds {comma!r} at row {lines[comma]} and {point!r} at row {lines[point]}: "
+        "no decimal sign reads both. Write all its numbers with one.",
+        column=name,
+        row=lines[comma],
+    )
 
 
 def no_rows(source: str) -> DataError:

@@ -13,7 +13,7 @@ import pandas as pd
 from spofr_core.data.formats import FORMATS, Format, TextOptions
 from spofr_core.data.formats.source import Raw, Source, as_utf8, open_raw
 from spofr_core.data.formats.tables import FrameTable, Table
-from spofr_core.data.ids import id_texts
+from spofr_core.data.ids import bare, id_texts
 from spofr_core.data.limits import Limits
 from spofr_core.errors import DataError
 
@@ -35,17 +35,20 @@ class RunTable(FrameTable):
 
 def relevance_from_qrels(
     source: Source, query_of_row: npt.NDArray[Any], item_ids: npt.NDArray[Any], limits: Limits
-) -> tuple[npt.NDArray[np.float64], list[str]]:
-    """Relevance of each row by its query and item id; an item without a judgment has 0, and that is told."""
+) -> tuple[npt.NDArray[np.float64], float, list[str]]:
+    """Relevance of each row by its query and item id, and the lowest judgment of the file.
+
+    An item without a judgment has 0, and that is told.
+    """
     raw = open_raw(source, limits)
     frame, lines = _read_fields(raw, _QRELS, "a qrels line reads: qid 0 docno relevance", None)
     relevance = pd.to_numeric(frame["relevance"], errors="coerce")
-    bad = (relevance.isna() | (relevance < 0) | np.isinf(relevance)).to_numpy()
+    bad = (relevance.isna() | np.isinf(relevance)).to_numpy()
     if bad.any():
         row = int(np.argmax(bad))
         raise DataError(
             f"The relevance in {raw.name} is {frame['relevance'].iloc[row]!r} at line {lines[row]}: it must be a "
-            "number, zero or more. Junk judgments (-1, -2) are usually set to 0.",
+            "finite number.",
             column="relevance",
             row=int(lines[row]),
         )
@@ -60,7 +63,7 @@ def relevance_from_qrels(
     wanted = pd.MultiIndex.from_arrays([id_texts(query_of_row), id_texts(item_ids)])
     found = judged.get_indexer(wanted)
     values = np.where(found >= 0, relevance.to_numpy(dtype=np.float64)[found], 0.0)
-    return values, _judgment_notes(raw.name, found, judged, wanted)
+    return values, float(relevance.min()), _judgment_notes(raw.name, found, judged, wanted)
 
 
 def _judgment_notes(name: str, found: npt.NDArray[np.intp], judged: pd.MultiIndex, wanted: pd.MultiIndex) -> list[str]:
@@ -92,7 +95,7 @@ def _read_fields(
         if fields:
             filled.append(number)
             for column, field in zip(columns, fields, strict=True):
-                column.append(field.decode())
+                column.append(bare(field.decode()))
     if not filled:
         raise DataError(f"{raw.name} has no rows.")
     return pd.DataFrame(dict(zip(names, columns, strict=True)), dtype=object), np.array(filled, dtype=np.int64)

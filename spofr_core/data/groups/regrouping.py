@@ -10,19 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.data.group_spec import MISSING_NAME, Grouping, GroupSpec
+from spofr_core.data.groups.labels import NO_GROUP, UNKNOWN
+from spofr_core.data.reading.spelling import written_alike
 from spofr_core.errors import DataError
 
 if TYPE_CHECKING:
     from spofr_core.data.dataset import RankingDataset
 
-LEFT_OUT = "rows of groups left out"
-EMPTIED = "queries left without items"
-LEFT_OUT_CODE = -2
+LEFT_OUT = "items of groups left out, which kept their places"
 
 
 @dataclass(frozen=True, eq=False)
 class Relabelling:
-    """What becomes of each group: its new code (`LEFT_OUT_CODE` for none), and the names of the new codes."""
+    """What becomes of each group: its new code (`NO_GROUP` for none), and the names of the new codes."""
 
     codes: npt.NDArray[np.int32]
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ def relabelling(names: Sequence[str], renamed: Mapping[str, str], left_out: Sequ
     renamed : mapping of str to str
         New names; two groups of one new name become one group. A group that is not mentioned keeps its name.
     left_out : sequence of str
-        Groups, by their names before renaming, whose items are left out.
+        Groups, by their names before renaming, whose items belong to no group.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def relabelling(names: Sequence[str], renamed: Mapping[str, str], left_out: Sequ
             f"Of the {len(names)} groups {left}: exposure is compared between groups, so keep at least two apart.",
             fields=("group_names", "leave_out_groups"),
         )
-    codes = [new.index(kept[name]) if name in kept else LEFT_OUT_CODE for name in names]
+    codes = [new.index(kept[name]) if name in kept else NO_GROUP for name in names]
     return Relabelling(np.array(codes, dtype=np.int32), new)
 
 
@@ -76,10 +76,15 @@ def relabelled(grouping: Grouping) -> Grouping:
     if spec.missing == "own_group" and MISSING_NAME not in names:
         names = (*names, MISSING_NAME)  # may be renamed also where nothing is missing
     new = relabelling(names, spec.renamed, spec.left_out)
-    codes = np.append(new.codes, np.int32(-1))[grouping.codes]  # missing ones stay missing
+    codes = _recoded(grouping.codes, new)
     sizes = np.bincount(grouping.codes[grouping.codes >= 0], minlength=len(names))
     notes = _notes(names, sizes, new)
     return Grouping(codes, new.names, spec, (*grouping.notes, *notes))
+
+
+def _recoded(codes: npt.NDArray[np.int32], new: Relabelling) -> npt.NDArray[np.int32]:
+    """New codes of items; those of no named group stay what they are."""
+    return np.append(new.codes, np.array([NO_GROUP, UNKNOWN], dtype=np.int32))[codes]
 
 
 def regrouped(data: RankingDataset, renamed: Mapping[str, str], left_out: Sequence[str]) -> RankingDataset:
@@ -91,25 +96,40 @@ def regrouped(data: RankingDataset, renamed: Mapping[str, str], left_out: Sequen
             fields=("group_names", "leave_out_groups"),
         )
     new = relabelling(data.group_names, renamed, left_out)
-    codes = new.codes[data.groups]
-    keep = codes >= 0
-    if not keep.any():
+    codes = _recoded(data.groups, new)
+    if not (codes >= 0).any():
         raise DataError("Every item is of a group that is left out: nothing is left.", fields=("leave_out_groups",))
-    lengths = np.add.reduceat(keep.astype(np.int64), data.offsets[:-1])
     excluded = dict(data.excluded)
-    for reason, count in ((LEFT_OUT, int((~keep).sum())), (EMPTIED, int((lengths == 0).sum()))):
-        if count:
-            excluded[reason] = excluded.get(reason, 0) + count
-    present = lengths > 0
-    offsets = np.concatenate([[0], np.cumsum(lengths[present])])
-    part = data if keep.all() else data.with_rows(np.flatnonzero(present), offsets, np.flatnonzero(keep))
-    return part.replace(
-        groups=codes[keep],
+    if gone := int(np.sum(data.grouped & (codes < 0))):
+        excluded[LEFT_OUT] = excluded.get(LEFT_OUT, 0) + gone
+    return data.replace(
+        groups=codes,
         group_names=new.names,
         group_spec=None if data.group_spec is None else _composed(data.group_spec, data.group_names, renamed, left_out),
         excluded=excluded,
-        notes=(*data.notes, *_notes(data.group_names, np.bincount(data.groups, minlength=data.n_groups), new)),
+        notes=(*data.notes, *_notes(data.group_names, np.array(list(data.group_sizes.values())), new)),
     )
+
+
+def in_groups_of(data: RankingDataset, other: RankingDataset) -> RankingDataset:
+    """The data with the group codes of another part of it; groups that only it has come last.
+
+    Raises
+    ------
+    DataError
+        For two groups that are written alike.
+    """
+    if data.group_names == other.group_names:
+        return data
+    for theirs, mine in written_alike(other.group_names, data.group_names):
+        raise DataError(
+            f"The training part has a group {theirs!r} and the validation part {mine!r}: read the second with the "
+            "groups of the first, group=train.group_spec, and say join_alike=True or False.",
+            column="groups",
+        )
+    names = tuple(dict.fromkeys((*other.group_names, *data.group_names)))
+    code = np.array([names.index(name) for name in data.group_names], dtype=np.int32)
+    return data.with_groups(_recoded(data.groups, Relabelling(code, names)), names)
 
 
 def _composed(spec: GroupSpec, names: Sequence[str], renamed: Mapping[str, str], left_out: Sequence[str]) -> GroupSpec:
@@ -139,6 +159,6 @@ def _notes(names: Sequence[str], sizes: npt.NDArray[np.integer], new: Relabellin
     gone = [
         f"{name!r} ({size:,} items)"
         for name, size, place in zip(names, sizes, new.codes, strict=True)
-        if place == LEFT_OUT_CODE
+        if place == NO_GROUP
     ]
     return [*notes, *([f"Groups left out: {', '.join(gone)}."] if gone else [])]

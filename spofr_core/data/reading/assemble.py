@@ -4,28 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from spofr_core.data.dataset import RankingDataset
-from spofr_core.data.group_spec import Grouping, resolve_missing
+from spofr_core.data.formats.source import Source
+from spofr_core.data.formats.trec import relevance_from_qrels
+from spofr_core.data.group_spec import MISSING_MEND, MISSING_ON_PAGE, Grouping, resolve_missing
 from spofr_core.data.groups.each_item import item_groups
-from spofr_core.data.groups.regrouping import EMPTIED, LEFT_OUT, LEFT_OUT_CODE, relabelled
-from spofr_core.data.ids import has_duplicates, plain
+from spofr_core.data.groups.labels import NO_GROUP, UNKNOWN
+from spofr_core.data.groups.regrouping import LEFT_OUT, relabelled
+from spofr_core.data.ids import has_duplicates, id_texts, plain
 from spofr_core.data.limits import Limits
 from spofr_core.data.query_attributes import at_queries, attribute_notes
 from spofr_core.data.reading.query_columns import OfQueries
-from spofr_core.data.rows import all_finite, offsets_of
+from spofr_core.data.rows import Origin, all_finite, offsets_of
+from spofr_core.data.score_array import clip_note, shift_of_labels
 from spofr_core.errors import DataError
 
-NO_GROUP = "rows without a group"
+NegativeLabels = Literal["shift", "clip"]
+"""What becomes of labels below 0: the lowest counts as 0 where labels must not be negative, or they all count as 0."""
+WITHOUT = "items without a group, which kept their places"
+DROPPED = {
+    WITHOUT: "rows without a group (the items below moved up)",
+    LEFT_OUT: "rows of groups left out (the items below moved up)",
+}
+EMPTIED = "queries left without items"
 NO_ITEM_COLUMN = "There is no item column: the items are called by their row number."
 
 
+def without_a_group(data: RankingDataset) -> int:
+    """Items of which the file says no group: kept in their places, or dropped."""
+    told = data.excluded.get(WITHOUT, 0) + data.excluded.get(DROPPED[WITHOUT], 0)
+    return told + int(data.unknown.sum())
+
+
 class NothingLeft(DataError):
-    """No item has a group, and items without one were to be left out.
+    """No item has a group, and rows without one were to be dropped.
 
     Attributes
     ----------
@@ -33,8 +50,8 @@ class NothingLeft(DataError):
         What was left out, as in `RankingDataset.excluded`.
     """
 
-    def __init__(self, message: str, *, column: str | None = None, excluded: Mapping[str, int] | None = None) -> None:
-        super().__init__(message, column=column)
+    def __init__(self, message: str, *, excluded: Mapping[str, int] | None = None, **where: Any) -> None:
+        super().__init__(message, **where)
         self.excluded = dict(excluded or {})
 
 
@@ -43,7 +60,8 @@ class Parsed:
     """The columns of a source, a row per item, before they are checked against each other.
 
     `numbers` is keyed by role (relevance, score, click, position, propensity), `columns` names the column that each
-    role came from; `line_of` turns a row into the place to show in a message.
+    role came from; `line_of` turns a row into the place to show in a message; `label_shift` is as in `RankingDataset`.
+    With `order_only` the scores are places.
     """
 
     name: str
@@ -53,18 +71,38 @@ class Parsed:
     grouping: Grouping
     line_of: Callable[[int], int]
     columns: dict[str, str]
+    origin: Origin
     numbers: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     features: npt.NDArray[np.float64] | None = None
     feature_names: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     about: OfQueries = field(default_factory=OfQueries)
+    order_only: bool = False
+    label_shift: float = 0.0
 
 
-def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
+def judge(parsed: Parsed, qrels: Source, limits: Limits) -> None:
+    """Give each row the relevance that TREC judgments have for it."""
+    if parsed.item_ids is None:
+        raise DataError(
+            "Relevance judgments need an item column in the data.",
+            column="item",
+            fields=("item",),
+            mend="Name it: item='...'.",
+            on_page="Choose the item column.",
+        )
+    queries = id_texts(parsed.query_ids)[parsed.query_codes]
+    relevance, lowest, notes = relevance_from_qrels(qrels, queries, parsed.item_ids, limits)
+    parsed.numbers["relevance"], parsed.label_shift = relevance, max(-lowest, 0.0)
+    parsed.notes.extend(notes)
+
+
+def assemble(parsed: Parsed, limits: Limits, negative_labels: NegativeLabels = "shift") -> RankingDataset:
     """Check the columns, leave out what was asked to be left out, and bring the rows of a query together."""
     limits.check_rows(len(parsed.query_codes), parsed.name)
     for role in parsed.numbers:
         _check_numbers(parsed, role)
+    _settle_labels(parsed, negative_labels)
     _check_features(parsed)
     if parsed.item_ids is None:
         parsed.item_ids = np.arange(1, len(parsed.query_codes) + 1, dtype=np.int64)
@@ -72,7 +110,7 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
     _check_missing_groups(parsed)
     grouping = relabelled(resolve_missing(parsed.grouping, limits))
     parsed.notes.extend(grouping.notes)
-    keep, excluded = _exclude(grouping.codes, parsed)
+    codes, keep, excluded = _exclude(grouping, parsed)
     query_codes, present = _present_queries(parsed, keep, excluded)
     query_ids = parsed.query_ids[present]
     offsets, order = offsets_of(query_codes, len(query_ids))
@@ -90,7 +128,7 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
     longest = int(np.argmax(lengths))
     limits.check_list(int(lengths[longest]), repr(plain(query_ids[longest])))
     _check_duplicates(parsed, item_ids, query_codes, query_ids, rows)
-    groups, names = pick(grouping.codes), grouping.names
+    groups, names = pick(codes), grouping.names
     if grouping.spec.each_item:
         groups, names = item_groups(query_ids, offsets, limits)
     about = at_queries(parsed.about.attributes, parsed.about.times, present)
@@ -114,13 +152,15 @@ def assemble(parsed: Parsed, limits: Limits) -> RankingDataset:
         excluded=excluded,
         group_spec=grouping.spec,
         # Ranks and positions became scores; only a score has a column of its own.
-        ranks="score" in numbers and ("rank" in parsed.columns or "score" not in parsed.columns),
+        ranks="score" in numbers and (parsed.order_only or "rank" in parsed.columns or "score" not in parsed.columns),
+        label_shift=parsed.label_shift,
+        rows=np.arange(len(codes)) if rows is None else rows,
+        origin=parsed.origin,
         **about,
     )
 
 
 _RULES: dict[str, tuple[Callable[[npt.NDArray[np.float64]], npt.NDArray[np.bool_]], str]] = {
-    "relevance": (lambda values: values < 0, "relevance is zero or more: shift the labels, or clip them at 0"),
     "click": (lambda values: values < 0, "a click column holds 0 (no click) or 1"),
     "position": (
         lambda values: (values < 1) | (values != np.floor(values)),
@@ -159,6 +199,17 @@ def _check_numbers(parsed: Parsed, role: str) -> None:
             )
 
 
+def _settle_labels(parsed: Parsed, negative_labels: NegativeLabels) -> None:
+    """Find the shift of all rows, those without a group too, so that it does not depend on who is left out; or clip."""
+    labels = parsed.numbers.get("relevance")
+    if labels is None or negative_labels == "shift":
+        parsed.label_shift = shift_of_labels(labels, parsed.label_shift)
+        return
+    parsed.numbers["relevance"], parsed.label_shift = np.maximum(labels, 0.0), 0.0
+    if (labels < 0).any():
+        parsed.notes.append(clip_note(int((labels < 0).sum()), len(labels)))
+
+
 def _check_features(parsed: Parsed) -> None:
     features = parsed.features
     if features is None or all_finite(features):
@@ -176,39 +227,57 @@ def _check_features(parsed: Parsed) -> None:
 def _check_missing_groups(parsed: Parsed) -> None:
     missing = parsed.grouping.codes < 0
     spec = parsed.grouping.spec
-    if spec.missing != "error" or not missing.any():
+    if spec.missing != "error" or spec.drop_rows or not missing.any():
         return
     row = int(np.argmax(missing))
     line = parsed.line_of(row)
     column = " & ".join(spec.columns)
     raise DataError(
-        f"{int(missing.sum()):,} of {len(missing):,} items have no group: column {column!r} of {parsed.name} is empty "
-        f"at row {line} first.",
+        f"{int(missing.sum()):,} of {len(missing):,} items have no group: column {column!r} of {parsed.name} is first "
+        f"empty at row {line}.",
         column=spec.columns[0],
         row=line,
         fields=("missing",),
-        mend="Choose what becomes of them: missing='own_group' makes them a group, missing='exclude' leaves them out "
-        "and counts them.",
-        on_page="Choose what becomes of them: a group of their own, or left out and counted.",
+        mend=MISSING_MEND,
+        on_page=MISSING_ON_PAGE,
     )
 
 
-def _exclude(codes: npt.NDArray[np.int32], parsed: Parsed) -> tuple[npt.NDArray[np.bool_] | None, dict[str, int]]:
-    keep = codes >= 0
-    if keep.all():
-        return None, {}
-    counts = {LEFT_OUT: int((codes == LEFT_OUT_CODE).sum()), NO_GROUP: int((codes == -1).sum())}
-    excluded = {reason: count for reason, count in counts.items() if count}
-    if not keep.any():
-        why = "has a group that is kept" if LEFT_OUT in excluded else "has a group"
+def _exclude(
+    grouping: Grouping, parsed: Parsed
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_] | None, dict[str, int]]:
+    """Codes of all items, the rows that stay (None: all), and how many items have no group, by reason."""
+    codes, spec = grouping.codes, grouping.spec
+    if (codes >= 0).all():
+        return codes, None, {}
+    unknown = int((codes == UNKNOWN).sum())
+    counts = {LEFT_OUT: int((codes == NO_GROUP).sum()), WITHOUT: 0 if spec.missing == "keep" else unknown}
+    excluded = {DROPPED[why] if spec.drop_rows else why: count for why, count in counts.items() if count}
+    if not (codes >= 0).any() and (spec.drop_rows or not grouping.names):
+        why = "has a group that is kept" if counts[LEFT_OUT] else "has a group"
         raise NothingLeft(
-            f"No item of {parsed.name} {why}: nothing is left.",
-            column=parsed.grouping.spec.columns[0],
+            f"No item of {parsed.name} {why} in column {' & '.join(spec.columns)!r}: there is nothing to compare.",
             excluded={**excluded, EMPTIED: len(parsed.query_ids)},
+            column=spec.columns[0],
+            fields=("group",),
+            mend="Choose a column that says the groups: group='...'.",
+            on_page="Choose a column that says the groups.",
         )
-    if NO_GROUP in excluded:
-        parsed.notes.append(f"{excluded[NO_GROUP]:,} of {len(codes):,} items have no group and were left out.")
-    return keep, excluded
+    share = f"{unknown:,} of {len(codes):,} items have"
+    if spec.missing == "keep":
+        if unknown:
+            parsed.notes.append(f"{share} an unknown group: they keep their places and have no bound.")
+        return codes, None, excluded
+    if spec.drop_rows:
+        dropped = sum(counts.values())
+        parsed.notes.append(
+            f"{dropped:,} of {len(codes):,} rows have no group, or one that is left out, and were dropped: the items "
+            "below them moved up, and their exposure is that of their new places."
+        )
+        return codes, codes >= 0, excluded
+    if unknown:
+        parsed.notes.append(f"{share} no group: they keep their places, belong to no group and have no bound.")
+    return np.where(codes == UNKNOWN, np.int32(NO_GROUP), codes), None, excluded
 
 
 def _present_queries(
@@ -252,7 +321,7 @@ def _check_duplicates(
 
 
 def _lonely_groups(groups: npt.NDArray[np.int32], names: tuple[str, ...]) -> list[str]:
-    sizes = np.bincount(groups, minlength=len(names))
+    sizes = np.bincount(groups[groups >= 0], minlength=len(names))
     lonely = [name for name, size in zip(names, sizes, strict=True) if size == 1]
     if not lonely:
         return []

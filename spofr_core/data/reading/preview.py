@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
 from spofr_core.data.formats import TextOptions
+from spofr_core.data.formats.decimal_signs import telling
 from spofr_core.data.formats.opening import AnySource, open_table
+from spofr_core.data.formats.tables import MISSING_TEXT
 from spofr_core.data.limits import Limits
 from spofr_core.data.reading.columns import doubtful_header, guess_columns
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
@@ -26,7 +29,7 @@ class TablePreview:
     Attributes
     ----------
     head : DataFrame
-        Its first rows.
+        Its first rows. Of columns of one name, or without any, the first alone: none of them can be read.
     mapping : dict
         Guessed roles: role to column (query, item, group, relevance, score, rank, click, position, propensity).
     kinds : dict
@@ -50,6 +53,9 @@ class TablePreview:
     header_doubt : str
         A sentence about a first row that looks like data, where nobody has said what it is: `header` is then False, and
         `read_dataset` wants to be told header=True or header=False. Empty where there is no doubt.
+    sheets, sheet
+        The sheets of a workbook that hold tables (or the keys of a JSON document), where there are several, and which
+        one this is: the first unless one was named. `read_dataset` wants to be told.
     time_like, slice_like : tuple of str
         Columns that may be the time of the query, by their names, and that it may be sliced by, by what they hold:
         to be offered, since neither is used unless it is named.
@@ -66,6 +72,8 @@ class TablePreview:
     score_like: dict[str, str] = field(default_factory=dict)
     header: bool = True
     header_doubt: str = ""
+    sheets: tuple[str, ...] = ()
+    sheet: str = ""
     time_like: tuple[str, ...] = ()
     slice_like: tuple[str, ...] = ()
 
@@ -79,11 +87,14 @@ def preview_table(
     encoding: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
     limits: Limits | None = None,
 ) -> TablePreview:
     """The first rows of a table, the kind of each column, and which role each column seems to have."""
     limits = limits or Limits()
-    found, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal, header), rows=rows)
+    found, table = open_table(
+        source, limits, format, TextOptions(delimiter, encoding, decimal, header, sheet), rows=rows
+    )
     head = table.head(rows)
     features = set(table.feature_names)
     if header is False or table.header_doubt:
@@ -92,7 +103,9 @@ def preview_table(
         mapping, notes = guess_columns([name for name in table.names if name and name not in features], table.roles)
     looks = ranking_looks(table, mapping)
     notes += _by_content(mapping, looks)
-    kinds = {name: _kind(head.iloc[:, k]) for k, name in enumerate(table.names)}
+    notes += _named_twice(table.names)
+    head = head.loc[:, ~head.columns.duplicated()]
+    kinds = {str(name): _kind(head.iloc[:, k]) for k, name in enumerate(head.columns)}
     known = dict(table.roles)
     return TablePreview(
         head,
@@ -106,9 +119,16 @@ def preview_table(
         score_like={name: look.reason for name, look in looks.items() if look.kind == "score"},
         header=not table.header_doubt and header is not False,
         header_doubt=doubtful_header(table).plain if table.header_doubt else "",
+        sheets=tuple(table.sheets),
+        sheet=table.sheet,
         time_like=time_like(table),
         slice_like=slice_like(table, mapping),
     )
+
+
+def _named_twice(names: Sequence[str]) -> list[str]:
+    several = [name for name, times in Counter(names).items() if times > 1 and name]
+    return [f"Several columns are called {name!r}: to use one of them, rename it." for name in several]
 
 
 def _by_content(mapping: dict[str, str], looks: Mapping[str, Look]) -> list[str]:
@@ -126,4 +146,8 @@ def _kind(column: pd.Series) -> str:
         return "empty"
     if pd.api.types.is_bool_dtype(column):
         return "flag"
-    return "number" if pd.api.types.is_numeric_dtype(column) else "text"
+    if pd.api.types.is_numeric_dtype(column):
+        return "number"
+    texts = [text.strip() for text in column.dropna() if isinstance(text, str)]
+    found = telling(text for text in texts if text.lower() not in MISSING_TEXT)
+    return "number" if {*found} & {"comma", "point", "open comma"} and "neither" not in found else "text"

@@ -87,7 +87,7 @@ def read_query_columns(
         first = np.zeros(len(query_ids), dtype=np.int64)
         first[query_codes[::-1]] = np.arange(len(query_codes) - 1, -1, -1)  # the first row is written last
         for name in wanted.slices:
-            labels = _labels(columns[name, "coded"], missing_values)
+            labels = labels_of(columns[name, "coded"], missing_values)
             check_slice_count(name, labels.values, limits.slices)
             chosen = labels.codes[first]
             differs = labels.codes != chosen[query_codes]
@@ -98,16 +98,6 @@ def read_query_columns(
         column = columns[wanted.time, "time"]
         found.times, found.notes = query_times(column, query_codes, len(query_ids), wanted.time, table)
     return found
-
-
-def _labels(column: pa.ChunkedArray, missing_values: Sequence[str]) -> Labels:
-    """Labels without blanks around them, each once."""
-    labels = labels_of(column, missing_values)
-    texts = [value.strip() for value in labels.values]
-    values = tuple(dict.fromkeys(text for k, text in enumerate(texts)))
-    place = {value: code for code, value in enumerate(values)}
-    recode = np.array([place[text] for text in texts] + [-1], dtype=np.int32)
-    return Labels(recode[labels.codes], values)
 
 
 def _two_values(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,12 @@ from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.formats import TextOptions
 from spofr_core.data.formats.opening import AnySource, open_table
 from spofr_core.data.formats.source import Source
-from spofr_core.data.formats.tables import MISSING_VALUES, Kind, Table, no_rows, to_float
-from spofr_core.data.formats.trec import relevance_from_qrels
+from spofr_core.data.formats.tables import MISSING_VALUES, Kind, Table, exact_numbers, no_rows, to_float
 from spofr_core.data.group_spec import GroupSpec, Missing
 from spofr_core.data.groups.each_item import undivided
-from spofr_core.data.ids import factorize, first_odd_one, id_texts, to_ids
+from spofr_core.data.ids import factorize, to_ids
 from spofr_core.data.limits import Limits
-from spofr_core.data.reading.assemble import Parsed, assemble
+from spofr_core.data.reading.assemble import NegativeLabels, Parsed, assemble, judge
 from spofr_core.data.reading.columns import (
     ROLES,
     check_mapped_twice,
@@ -32,10 +31,14 @@ from spofr_core.data.reading.columns import (
     unknown_roles,
 )
 from spofr_core.data.reading.features import feature_columns, left_out_note, telling_note, unlearnable
-from spofr_core.data.reading.grouping import Lookup, groups_of_table
+from spofr_core.data.reading.grouping import Lookup, groups_of_table, spell_groups
+from spofr_core.data.reading.id_columns import ids_of_items, mixed_notes, refuse_empty_ids
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
 from spofr_core.data.reading.query_columns import QueryColumns, read_query_columns
 from spofr_core.data.reading.ranks import SAMPLED_LISTS, doubtful_ranking, look_at
+from spofr_core.data.reading.spelling import Spelling
+from spofr_core.data.rows import Origin
+from spofr_core.data.score_array import exact_places, order_only, places_from_the_top
 from spofr_core.errors import ConfigError, DataError
 
 Groups = str | Sequence[str] | GroupSpec
@@ -64,10 +67,13 @@ def read_dataset(
     group_names: Mapping[str, str] | None = None,
     leave_out_groups: Sequence[str] = (),
     missing: Missing = "error",
+    drop_rows: bool = False,
     missing_values: Sequence[str] = MISSING_VALUES,
     item_groups: AnySource | None = None,
     qrels: Source | None = None,
     ips: IPS | None = None,
+    negative_labels: NegativeLabels = "shift",
+    join_alike: bool | None = None,
     guess: bool = True,
     insist: bool = False,
     format: str | None = None,
@@ -75,14 +81,15 @@ def read_dataset(
     encoding: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
     limits: Limits | None = None,
 ) -> RankingDataset:
     """Read rankings from a file, an upload or a DataFrame.
 
     The format is found out: CSV or TSV (delimiter, encoding and byte order mark too), Parquet (a file or a folder of
-    them), LETOR/SVMlight lines, TREC runs; each may be gzipped. Columns that are not named are guessed by their usual
-    names (a rank also by what it holds), and every guess is in `RankingDataset.notes`. The rows of a query need not be
-    next to each other.
+    them), LETOR/SVMlight lines, TREC runs, JSON and JSON lines, Excel workbooks; each may be gzipped. Columns that are
+    not named are guessed by their usual names (a rank also by what it holds), and every guess is in
+    `RankingDataset.notes`. The rows of a query need not be next to each other.
 
     Parameters
     ----------
@@ -117,9 +124,14 @@ def read_dataset(
     group_names : mapping of str to str, optional
         What groups are to be called, {"0": "men", "1": "women"}; two groups of one new name become one.
     leave_out_groups : sequence of str
-        Groups, by their names in the data, whose items are left out and counted in `RankingDataset.excluded`.
-    missing : {"error", "own_group", "exclude"}
-        What becomes of items without a group.
+        Groups, by their names in the data, whose items keep their places and belong to no group; they are counted in
+        `RankingDataset.excluded`.
+    missing : {"error", "keep", "exclude", "own_group"}
+        What becomes of items without a group. "keep": they keep their places with an unknown group. "exclude": they
+        keep their places and belong to no group, which is counted in `RankingDataset.excluded`. Neither has a bound.
+        "own_group": they make up the group "(missing)".
+    drop_rows : bool
+        Remove the rows of items that belong to no group; those below them move up, which changes their exposure.
     missing_values : sequence of str
         Texts that mean "no group".
     item_groups : path, file-like or DataFrame, optional
@@ -128,18 +140,28 @@ def read_dataset(
         TREC relevance judgments, looked up by query and item.
     ips : IPS, optional
         How clicks become labels when there is a click column and no relevance.
+    negative_labels : {"shift", "clip"}
+        What becomes of relevance below 0. "shift": it is kept, and where labels must be 0 or more (nDCG, merits) the
+        lowest label of the file counts as 0; see `RankingDataset.gains`. "clip": it counts as 0 everywhere.
+    join_alike : bool, optional
+        Whether queries, groups and slices are the same where they differ only by case, by the Unicode form of their
+        letters, or as "1", "01" and "1.0" do. When not given, such names are asked about (`DataError`). Blanks around
+        ids and names are left out in any case, with a note.
     guess : bool
         Whether unnamed columns may be guessed.
     insist : bool
         Take the score or rank column as it is named even where it looks like the other; otherwise that is asked about
         (`DataError`), since a ranking read upside down looks like any other.
     format : str, optional
-        One of `FORMATS` ("csv", "parquet", "letor", "trec"): do not find out the format.
+        One of `FORMATS` ("csv", "parquet", "letor", "trec", "json", "excel"): do not find out the format.
     delimiter, encoding, decimal : str, optional
-        Of delimited text, where finding out is not enough.
+        Of text, where finding out is not enough. The decimal sign is that of numbers in Parquet and frames, too, where
+        they are text and no value tells: "4,752" may be two numbers.
     header : bool, optional
         Of delimited text: whether its first row holds the names of the columns. Without them the columns are called
         "column 1", "column 2", .... When not given, a first row that looks like data is asked about (`DataError`).
+    sheet : str, optional
+        The sheet of a workbook, or the key of a JSON document, that holds the table; needed where several do.
     limits : Limits, optional
         Caps on bytes, rows, groups and list length.
 
@@ -165,14 +187,17 @@ def read_dataset(
     given = {role: _column_name(column, role) for role, column in roles.items() if column is not None}
     if score is not None and rank is not None:
         raise ConfigError(f"Give a score or a rank, not both: got score={score!r} and rank={rank!r}.")
+    if negative_labels not in get_args(NegativeLabels):
+        raise ConfigError(f"'negative_labels' must be 'shift' or 'clip', got {negative_labels!r}.")
     cut = {"quantiles": group_quantiles, "thresholds": group_thresholds, "against_rest": group_against_rest}
-    called = {"renamed": dict(group_names or {}), "left_out": leave_out_groups}
+    called = {"renamed": dict(group_names or {}), "left_out": leave_out_groups, "drop_rows": drop_rows}
     spec = _group_spec(group, cut, called, missing, each_item=each_item)
     if spec is not None and spec.each_item and item_groups is not None:
         raise ConfigError("Each item is on its own: a table from item to group has no use; leave out item_groups.")
     lookup = None
     if item_groups is not None:
-        lookup = Lookup(open_table(item_groups, limits, None, TextOptions(encoding=encoding))[1], item)
+        other = open_table(item_groups, limits, None, TextOptions(encoding=encoding))[1]
+        lookup = Lookup(other, item, Spelling(other.name, join_alike))
     wanted = _Wanted(
         given,
         spec,
@@ -183,14 +208,15 @@ def read_dataset(
         lookup,
         guess,
         QueryColumns.named(slices, time),
+        join_alike,
     )
-    _, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal, header))
+    _, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal, header, sheet))
     if table.header_doubt:
         raise doubtful_header(table)
     parsed = _parse_table(table, wanted, limits)
     if qrels is not None:
-        _judge(parsed, qrels, limits)
-    data = assemble(parsed, limits)
+        judge(parsed, qrels, limits)
+    data = assemble(parsed, limits, negative_labels)
     data = _ranked_as_meant(data, parsed, table, insist=insist)
     if (
         data.clicks is not None
@@ -214,6 +240,7 @@ class _Wanted:
     lookup: Lookup | None
     guess: bool
     about: QueryColumns
+    join_alike: bool | None
 
     @property
     def chosen_features(self) -> bool:
@@ -232,6 +259,7 @@ def _group_spec(
     if each_item:
         beside = {"group": group, **{f"group_{key}": value for key, value in cut.items()}}
         beside |= {"group_names": called["renamed"], "leave_out_groups": called["left_out"]}
+        beside |= {"drop_rows": called["drop_rows"]}
         refused = [name for name, value in beside.items() if value and value != GroupSpec(each_item=True)]
         if refused:
             raise ConfigError(
@@ -275,16 +303,18 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
     columns = _read(table, requests, [] if matrix is not None else features, unfit if wanted.chosen_features else None)
     if len(columns[mapping["query"], "coded"]) == 0:
         raise no_rows(table.name)
+    spelling = Spelling(table.name, wanted.join_alike)
+    _spell(columns, spelling, mapping, spec, wanted)
     coded = columns[mapping["query"], "coded"]
     if mapping["query"] not in (*spec.columns, *wanted.about.slices):
         del columns[mapping["query"], "coded"]
     codes, values = factorize(coded)
     del coded
     query_ids = to_ids(pa.chunked_array([values]))
-    _refuse_empty_ids(codes, query_ids, mapping["query"], "query", table)
-    item_ids = _item_ids(columns, mapping, table)
+    refuse_empty_ids(codes, query_ids, mapping["query"], "query", table)
+    item_ids = ids_of_items(columns, mapping, table)
     columns.pop((mapping.get("item", ""), "plain"), None)
-    notes = [*table.notes, *notes, *_mixed_notes({"query": query_ids, "item": item_ids}, mapping)]
+    notes = [*table.notes, *notes, *spelling.notes(), *mixed_notes({"query": query_ids, "item": item_ids}, mapping)]
     if spec.each_item:
         grouping = undivided(len(codes), spec)
     elif wanted.lookup is None:
@@ -295,6 +325,7 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
         grouping = wanted.lookup.groups(spec, item_ids, wanted.missing_values, limits)
     about = read_query_columns(wanted.about, columns, codes, query_ids, table, wanted.missing_values, limits)
     numbers = {role: to_float(columns[mapping[role], "number"]) for role in numeric}
+    notes += (ranked_exactly := _rank_exactly(numbers, mapping, codes, table))
     if features and matrix is None:
         matrix = np.column_stack([to_float(columns[name, "number"]) for name in features])
     columns.clear()  # a large table should not be in memory twice while the rest is checked
@@ -319,6 +350,8 @@ def _parse_table(table: Table, wanted: _Wanted, limits: Limits) -> Parsed:
         feature_names=tuple(features),
         notes=notes,
         about=about,
+        order_only=bool(ranked_exactly),
+        origin=Origin(mapping["query"], mapping.get("item"), table.index),
     )
 
 
@@ -389,49 +422,40 @@ def _read(
     return columns
 
 
-def _item_ids(
-    columns: Mapping[tuple[str, Kind], pa.ChunkedArray], mapping: Mapping[str, str], table: Table
-) -> npt.NDArray[Any] | None:
-    if "item" not in mapping:
-        return None
-    column = columns[mapping["item"], "plain"]
-    if column.null_count:
-        missing = np.asarray(column.is_null().to_numpy(), dtype=bool)
-        raise _empty_id(int(np.argmax(missing)), mapping["item"], "item", table)
-    item_ids = to_ids(column)
-    if item_ids.dtype.kind not in "iuf":
-        empty = item_ids == ""
-        if empty.any():
-            raise _empty_id(int(np.argmax(empty)), mapping["item"], "item", table)
-    return item_ids
-
-
-def _mixed_notes(ids: Mapping[str, npt.NDArray[Any] | None], mapping: Mapping[str, str]) -> list[str]:
-    odd = {role: first_odd_one(values) for role, values in ids.items() if values is not None}
-    return [
-        f"Column {mapping[role]!r} begins with whole numbers, but also holds {value!r}: all its ids are kept as text."
-        for role, value in odd.items()
-        if value is not None
-    ]
-
-
-def _refuse_empty_ids(
-    codes: npt.NDArray[np.int32], ids: npt.NDArray[Any], column: str, role: str, table: Table
+def _spell(
+    columns: dict[tuple[str, Kind], pa.ChunkedArray],
+    spelling: Spelling,
+    mapping: Mapping[str, str],
+    spec: GroupSpec,
+    wanted: _Wanted,
 ) -> None:
-    empty = codes < 0
-    if ids.dtype.kind not in "iuf" and (ids == "").any():
-        empty = empty | (codes == int(np.argmax(ids == "")))
-    if empty.any():
-        raise _empty_id(int(np.argmax(empty)), column, role, table)
+    """Write each id and name in one way."""
+    if wanted.lookup is None:
+        spell_groups(columns, spelling, spec, wanted.missing_values)
+    for name in dict.fromkeys((mapping["query"], *wanted.about.slices)):
+        if wanted.lookup is not None or name not in spec.columns:
+            missing = () if name == mapping["query"] else wanted.missing_values
+            columns[name, "coded"] = spelling.named(columns[name, "coded"], name, missing=missing)
+    if "item" in mapping:
+        request: tuple[str, Kind] = mapping["item"], "plain"
+        columns[request] = spelling.bare(columns[request], mapping["item"])
 
 
-def _empty_id(row: int, column: str, role: str, table: Table) -> DataError:
-    line = table.line_of(row)
-    return DataError(
-        f"The {role} id is missing in column {column!r} of {table.name} at row {line}: fill it in, or remove the row.",
-        column=column,
-        row=line,
-    )
+def _rank_exactly(
+    numbers: dict[str, npt.NDArray[np.float64]],
+    mapping: Mapping[str, str],
+    codes: npt.NDArray[np.int32],
+    table: Table,
+) -> list[str]:
+    """Put places where doubles would tie what the lists are ranked by, and say so."""
+    role = next((role for role in ("score", "rank") if role in numbers), None)
+    if role is None:
+        return []
+    places = exact_places(numbers[role], codes, lambda rows: exact_numbers(table, mapping[role], rows))
+    if places is None:
+        return []
+    numbers[role] = places if role == "rank" else places_from_the_top(places, codes)
+    return [order_only(f"Column {mapping[role]!r}")]
 
 
 def _ranks_to_scores(numbers: dict[str, npt.NDArray[np.float64]], mapping: dict[str, str], notes: list[str]) -> None:
@@ -463,18 +487,3 @@ def _ranked_as_meant(data: RankingDataset, parsed: Parsed, table: Table, *, insi
     if not insist:
         raise doubtful_ranking(column, parsed.name, role, look)
     return data.with_notes(f"Column {column!r} looks like a {look.kind}: it {look.reason}. It was taken as the {role}.")
-
-
-def _judge(parsed: Parsed, qrels: Source, limits: Limits) -> None:
-    if parsed.item_ids is None:
-        raise DataError(
-            "Relevance judgments need an item column in the data.",
-            column="item",
-            fields=("item",),
-            mend="Name it: item='...'.",
-            on_page="Choose the item column.",
-        )
-    queries = id_texts(parsed.query_ids)[parsed.query_codes]
-    relevance, notes = relevance_from_qrels(qrels, queries, parsed.item_ids, limits)
-    parsed.numbers["relevance"] = relevance
-    parsed.notes.extend(notes)

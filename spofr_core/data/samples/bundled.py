@@ -128,4 +128,4 @@ def with_logging_scores(splits: Splits, score: str | None, seed: int) -> Splits:
         raise ConfigError(f"'score' must be 'logging' or None, got {score!r}.")
     ranker = fit_logging_ranker(splits.train, seed=seed)
     note = "The score is that of a linear ranker trained on 1 % of the training queries."
-    return splits.map(lambda part: part.with_scores(ranker.scores(part)).with_notes(note))
+    return splits.map(lambda part: part.replace(score=ranker.scores(part), ranks=False).with_notes(note))

@@ -16,6 +16,7 @@ from spofr_core.data.rows import rows_of
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.reporting.wording.phrases import within_a_sentence
+from spofr_core.sizes import unit_of
 
 IntArray = npt.NDArray[np.int64]
 
@@ -42,8 +43,8 @@ class CalibratedScores:
         In how many parts the queries were cut: those of a part are calibrated by the labels of all others. None: by
         the labels of other data.
     error : float
-        Mean squared difference between label and estimate, on queries that had no part in the fit; of the data that
-        was fitted on.
+        Root mean squared difference between label and estimate, on queries that had no part in the fit; of the data
+        that was fitted on.
     flat : bool
         Whether a fit found nothing in the scores: all estimates of its queries are equal, but for what keeps an order.
     known : int
@@ -128,7 +129,7 @@ def calibrated_scores(data: RankingDataset, calibrate: Calibrate = True, *, seed
     if source is data:
         return replace(across[kind], of=of)
     whole = CALIBRATIONS[kind].fit(_scores(source), _labels(source))
-    estimates = whole.estimates(data.score)
+    estimates = whole.estimates(data.score) - source.label_shift
     return CalibratedScores(estimates, kind, None, across[kind].error, whole.flat, known, of=of)
 
 
@@ -185,10 +186,11 @@ def _across_queries(data: RankingDataset, kind: str, seed: int) -> CalibratedSco
             ) from error
         estimates[applied] = fitted.estimates(scores[applied])
         flat_parts += fitted.flat
-    with np.errstate(over="ignore"):
-        squares = float(np.mean((estimates - labels) ** 2))
+    unit = unit_of(labels)  # which of two maps errs less is lost where squares overflow or vanish
+    off = unit * math.sqrt(np.mean(((estimates - labels) / unit) ** 2))
+    estimates -= data.label_shift
     return CalibratedScores(
-        estimates, kind, folds, squares, flat_parts > 0, items_apart=items is not None, flat_parts=flat_parts
+        estimates, kind, folds, off, flat_parts > 0, items_apart=items is not None, flat_parts=flat_parts
     )
 
 
@@ -235,9 +237,9 @@ def _scores(data: RankingDataset) -> FloatArray:
 
 
 def _labels(data: RankingDataset) -> FloatArray:
-    if data.relevance is None:
+    if data.gains is None:
         raise DataError(
             "Calibrating the scores needs relevance labels: choose a relevance column, or repair without it.",
             column="relevance",
         )
-    return np.asarray(data.relevance)
+    return data.gains

@@ -11,7 +11,7 @@ import pandas as pd
 
 from spofr_core.data import RankingDataset
 from spofr_core.evaluation.calibrating.calibrated_scores import CalibratedScores, calibrated_scores
-from spofr_core.evaluation.intervals import Interval, bootstrap_mean
+from spofr_core.evaluation.intervals import Interval, bootstrap_mean, standard_error
 from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.evaluation.repair import Repair, repair
 from spofr_core.fairness import Fairness
@@ -50,7 +50,7 @@ def reliability(data: RankingDataset, calibrated: CalibratedScores | None = None
                 "score_to": float(scores[inside].max()),
                 "score": float(scores[inside].mean()),
                 "relevance": mean,
-                "lower": max(0.0, mean - half),
+                "lower": max(-data.label_shift, mean - half),
                 "upper": mean + half,
                 "estimate": float(estimates[inside].mean()),
                 "items": int(inside.sum()),
@@ -64,8 +64,7 @@ def _mean_over_queries(values: FloatArray, counts: FloatArray, query: Any) -> tu
     sums, sizes = np.bincount(query, weights=values), np.bincount(query, weights=counts)
     mean = float(sums.sum() / sizes.sum())
     pulls = (sums - mean * sizes) / sizes.sum()
-    n = len(pulls)
-    return mean, float(_NORMAL_95 * np.sqrt(np.sum(pulls**2) * n / max(n - 1, 1)))
+    return mean, _NORMAL_95 * standard_error(pulls)
 
 
 @dataclass(frozen=True, eq=False)

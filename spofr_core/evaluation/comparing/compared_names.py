@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from spofr_core.errors import ConfigError
-from spofr_core.evaluation.comparing.quantities import EXPOSURE, QUOTA, SAME_AS_VIOLATION, VIOLATION
+from spofr_core.evaluation.comparing.quantities import EXPOSURE, QUOTA, SAME_AS_VIOLATION, VIOLATION, Quantity
 from spofr_core.measures import parse_measure
 
 AUDITED = (EXPOSURE, "exposure_ratio", VIOLATION, "fair", QUOTA)
@@ -23,15 +23,15 @@ def named_measures(names: Sequence[str]) -> list[str]:
     return [name for name in names if not is_audited(name)]
 
 
-def chosen_names(texts: Sequence[str], known: Mapping[str, str], refused: Mapping[str, str]) -> list[str]:
+def chosen_names(texts: Sequence[str], known: Iterable[Quantity], refused: Mapping[str, str]) -> list[str]:
     """The names that these texts stand for, each once.
 
     Parameters
     ----------
     texts : sequence of str
         Names or labels; capitals make no difference, and a measure may be written in any way that parses.
-    known : mapping of str to str
-        Names that there are, with their labels.
+    known : iterable of Quantity
+        What is compared.
     refused : mapping of str to str
         Names of what is not compared, and why.
 
@@ -40,13 +40,19 @@ def chosen_names(texts: Sequence[str], known: Mapping[str, str], refused: Mappin
     ConfigError
         When one is not known, or is known and nowhere compared.
     """
+    labels: dict[str, str] = {}
+    also: dict[str, str] = {}
+    for quantity in known:
+        labels[quantity.name] = quantity.label
+        also |= dict.fromkeys(quantity.also, quantity.name)
     found: list[str] = []
     for text in texts:
-        names = _meant(str(text).strip(), known) or _meant(str(text).strip(), dict.fromkeys(refused, ""))
+        meant = _meant(str(text).strip(), labels | dict.fromkeys(also, ""))
+        names = [also.get(name, name) for name in meant] or _meant(str(text).strip(), dict.fromkeys(refused, ""))
         if not names:
             more = "; audit(..., measures=[...]) adds measures by their names"
-            raise ConfigError(f"There is no {str(text)!r} to compare; there is {', '.join(_offered(known))}{more}.")
-        if not any(name in known for name in names):
+            raise ConfigError(f"There is no {str(text)!r} to compare; there is {', '.join(_offered(labels))}{more}.")
+        if not any(name in labels for name in names):
             raise ConfigError(f"{str(text)!r} cannot be compared here: {refused[names[0]]}.")
         found += names
     return list(dict.fromkeys(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation.comparing.compared_names import chosen_names
 from spofr_core.evaluation.comparing.group_sums import GroupSums
-from spofr_core.evaluation.comparing.lines import Line, judged_lines, measured_lines
+from spofr_core.evaluation.comparing.lines import Line, judged_lines, line_beyond, measured_lines
+from spofr_core.evaluation.comparing.margins import checked_margins
 from spofr_core.evaluation.comparing.pairing import Pair, pair
 from spofr_core.evaluation.comparing.quantities import VIOLATION, NotCompared, Quantity, quantities
 from spofr_core.evaluation.comparing.sides import Comparable, Side, side_of
@@ -214,16 +215,25 @@ class Comparison:
         """A difference over time."""
         return over_time(self.compared[self._rival(rival)].differences, window, measure=measure, seed=self.seed)
 
-    def worse(self, names: Sequence[str]) -> list[Line]:
+    def worse(self, names: Sequence[str], *, tolerate: Mapping[str, float] | None = None) -> list[Line]:
         """The rows of these names whose interval lies on the wrong side; for a group, on the side of less exposure.
+
+        Parameters
+        ----------
+        names : sequence of str
+        tolerate : mapping of str to float, optional
+            By how much a row may be worse, in the unit of its difference: ``{"ndcg": 0.005}``, and for a group a share
+            of what it had. With a margin m a row is here only where it is here without one, and is shown to be worse by
+            more than m: m is taken off every difference, and the interval of what is left lies on the wrong side
+            though its test is adjusted by Holm, over all rows with their margins.
 
         Raises
         ------
         ConfigError
-            For a name that is no row, and for one of which no direction is better.
+            For a name that is no row, for one of which no direction is better, and for a margin that is none.
         """
-        known = {line.name: line.label for line in self.lines}
-        wanted = chosen_names(names, known, self._refusals())
+        wanted = self.names(names)
+        margins = checked_margins(tolerate or {}, wanted, self.names)
         chosen = [line for line in self.lines if line.name in wanted]
         for line in chosen:
             if line.better == "" and line.kind != "group":
@@ -231,7 +241,32 @@ class Comparison:
                     f"{line.name!r} cannot be worse between {self.baseline!r} and {line.rival!r}: no direction of it "
                     "is better there; name another row."
                 )
-        return [line for line in chosen if line.is_worse]
+        beyond = self._beyond(margins)
+        return [line for line in chosen if line.is_worse and beyond.get((line.rival, line.name), True)]
+
+    def names(self, texts: Sequence[str]) -> list[str]:
+        """The names of `table` that these texts stand for, however they are written.
+
+        Raises
+        ------
+        ConfigError
+            For a text that stands for none.
+        """
+        return _chosen(texts, self.compared.values())
+
+    def _beyond(self, margins: Mapping[str, float]) -> dict[tuple[str, str], bool]:
+        """Which rows with a margin are worse by more than that."""
+        moved = [
+            line if line.p is None or not margins.get(line.name) else self._moved(line, margins[line.name])
+            for line in self.lines
+        ]
+        judged = judged_lines(moved, confidence=self.confidence)
+        return {(line.rival, line.name): line.is_worse for line in judged if margins.get(line.name)}
+
+    def _moved(self, line: Line, margin: float) -> Line:
+        found = self.compared[line.rival]
+        how: dict[str, Any] = {"seed": self.seed, "confidence": self.confidence}
+        return line_beyond(line.rival, found.quantities[line.name], GroupSums.of(found.pair), margin, **how)
 
     def _repr_html_(self) -> str:
         from spofr_core.reporting import comparison_card
@@ -275,13 +310,7 @@ class Comparison:
             if not found:
                 raise ConfigError(f"{self.baseline!r} and {rival!r} have nothing that can be compared.")
             return found.get(VIOLATION) or next(iter(found.values()))
-        known = {name: quantity.label for name, quantity in found.items()}
-        return found[next(iter(chosen_names([measure], known, self._refusals(rival))))]
-
-    def _refusals(self, rival: str | None = None) -> dict[str, str]:
-        """Why names that are known are no rows."""
-        chosen = self.compared.values() if rival is None else [self.compared[rival]]
-        return {reason.name: reason.why for found in chosen for reason in found.not_compared}
+        return found[_chosen([measure], [self.compared[rival]])[0]]
 
 
 def compare(
@@ -338,9 +367,7 @@ def compare(
     sides = [side_of(str(name), result) for name, result in results.items()]
     first, found = sides[0], {side.name: _compared(sides[0], side) for side in sides[1:]}
     if measures is not None:
-        known = {name: each.label for compared in found.values() for name, each in compared.quantities.items()}
-        refusals = {reason.name: reason.why for compared in found.values() for reason in compared.not_compared}
-        wanted = chosen_names(measures, known, refusals)
+        wanted = _chosen(measures, found.values())
         found = {rival: _restricted(compared, wanted) for rival, compared in found.items()}
     lines = [
         line
@@ -363,6 +390,13 @@ def _compared(first: Side, rival: Side) -> Compared:
         if not np.any(quantity.defined)
     ]
     return Compared(paired, {quantity.name: quantity for quantity in usable}, (*refused, *empty))
+
+
+def _chosen(texts: Sequence[str], found: Iterable[Compared]) -> list[str]:
+    """The names that these texts stand for, of what is compared with any of these rivals."""
+    rivals = list(found)
+    known = [quantity for compared in rivals for quantity in compared.quantities.values()]
+    return chosen_names(texts, known, {each.name: each.why for c in rivals for each in c.not_compared})
 
 
 def _restricted(compared: Compared, wanted: Sequence[str]) -> Compared:

@@ -95,7 +95,7 @@ def _sums(side: Side, table: JudgedTable, order: tuple[str, ...], lists: BoolArr
     columns = [table.group_names.index(name) for name in names]
     sizes = np.where(lists[:, None], table.sizes, 0)
     got = np.where(sizes > 0, sizes * table.exposure, 0.0)
-    due = sizes * (got.sum(axis=1) / np.maximum(sizes.sum(axis=1), 1))[:, None]
+    due = sizes * table.list_exposure[:, None]
     return Sums(names, got[:, columns], due[:, columns], side.small.of(table[lists])[columns])
 
 

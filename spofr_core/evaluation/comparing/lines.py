@@ -113,6 +113,25 @@ def measured_lines(
     return lines
 
 
+def line_beyond(
+    rival: str, quantity: Quantity, sums: GroupSums | None, margin: float, *, seed: int, confidence: float
+) -> Line:
+    """The row of one quantity with a margin taken off: it is worse where the rival is worse by more than the margin.
+
+    Of a mean the margin is taken off every difference, and their signs are flipped after that. What a group gets of
+    the rival is divided by 1 - margin, so that R_after / R_before is 1 where it is 1 - margin. Of the exposure ratio
+    queries cannot be swapped any more: its test is normal, where the queries are enough for that.
+    """
+    if quantity.kind == "ratio" and sums is not None:
+        numbers, test = _Ratios(sums, seed).lowest_over_highest(confidence, margin)
+        return _line(rival, quantity, numbers, test)
+    if quantity.kind == "group":
+        sums = None if sums is None else replace(sums, after=replace(sums.after, got=sums.after.got / (1 - margin)))
+    else:
+        quantity = replace(quantity, before=quantity.before + (margin if quantity.better == "lower" else -margin))
+    return measured_lines(rival, [quantity], sums, seed=seed, confidence=confidence)[0]
+
+
 def judged_lines(lines: Sequence[Line], *, confidence: float) -> list[Line]:
     """The lines with p-values adjusted by Holm over all that were tested, intervals that agree with them, and verdicts.
 
@@ -208,7 +227,7 @@ class _Ratios:
             return _Numbers(before, after, 0.0, None if found is None else (0.0, 0.0), n)
         return _Numbers(before, after, after / before - 1, found and (found[0] - 1, found[1] - 1), n)
 
-    def lowest_over_highest(self, confidence: float) -> tuple[_Numbers, FlipTest | None]:
+    def lowest_over_highest(self, confidence: float, margin: float = 0.0) -> tuple[_Numbers, FlipTest | None]:
         sums = self.sums
         n = int(np.count_nonzero((sums.before.due > 0).any(axis=1)))
         values, places = [], []
@@ -223,14 +242,15 @@ class _Ratios:
         picked = max(len(side.large) * (len(side.large) - 1) // 2 for side in (sums.before, sums.after))
         level = 1 - (1 - confidence) / picked
         interval = self.ratios.contrast_interval(places[1], places[0], confidence=level)
-        return _Numbers(values[0], values[1], values[1] - values[0], interval, n), self._test(places, n)
+        moved = interval and (interval[0] + margin, interval[1] + margin)
+        return _Numbers(values[0], values[1], values[1] - values[0] + margin, moved, n), self._test(places, n, margin)
 
-    def _test(self, places: list[tuple[int, int]], n: int) -> FlipTest | None:
+    def _test(self, places: list[tuple[int, int]], n: int, margin: float) -> FlipTest | None:
         """The test of the ratio. Other groups cannot be swapped: a normal test, where the queries are enough for it."""
         sums = self.sums
-        if n >= MANY or not sums.same_names:
+        if n >= MANY or not sums.same_names or margin:
             contrast, error = self.ratios.contrast(places[1], places[0])
-            return FlipTest(normal_p(contrast, error), "normal") if n >= EXACT_BELOW else None
+            return FlipTest(normal_p(contrast + margin, error), "normal") if n >= EXACT_BELOW else None
         large = sums.before.large
         before, after = (np.hstack([side.got[:, large], side.due[:, large]]) for side in (sums.before, sums.after))
         return swap_test(before, np.where(alike(before, after), before, after), _ratio_change, seed=self.seed)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spofr_core.data.ids import plain
+from spofr_core.data.ids import id_texts, plain
+from spofr_core.data.reading.spelling import written_alike
 from spofr_core.errors import DataError
 from spofr_core.evaluation.comparing.sides import Side
 
@@ -68,7 +70,7 @@ def pair(before: Side, after: Side) -> Pair:
     notes: tuple[str, ...] = ()
     first, second = before.query_ids.tolist(), after.query_ids.tolist()
     if set(first).isdisjoint(second):
-        first, second = [str(name) for name in first], [str(name) for name in second]
+        first, second = (id_texts(side.query_ids).tolist() for side in (before, after))
         notes = (
             f"The ids of queries are of another kind in {after.name!r} than in {before.name!r}: they were paired by "
             "how they are written.",
@@ -78,10 +80,13 @@ def pair(before: Side, after: Side) -> Pair:
     if not mine:
         raise DataError(
             f"{before.name!r} and {after.name!r} have no query in common: the first ids are {_first(before)} and "
-            f"{_first(after)}; compare rankings of the same queries."
+            f"{_first(after)}; compare rankings of the same queries.{_alike('queries', first, second)}"
         )
     theirs = [place[first[position]] for position in mine]
     known = set(first)
+    alone = [name for name in first if name not in place], [name for name in second if name not in known]
+    groups = sorted(before.groups - after.groups), sorted(after.groups - before.groups)
+    hints = _alike("queries", *alone), _alike("groups", *groups)
     return Pair(
         before=before.at(np.asarray(mine, dtype=np.int64)),
         after=after.at(np.asarray(theirs, dtype=np.int64)),
@@ -89,8 +94,17 @@ def pair(before: Side, after: Side) -> Pair:
         only_after=tuple(
             name for name, text in zip(after.query_ids.tolist(), second, strict=True) if text not in known
         ),
-        notes=notes,
+        notes=(*notes, *(hint.strip() for hint in hints if hint)),
     )
+
+
+def _alike(what: str, first: Sequence[Any], second: Sequence[Any]) -> str:
+    """What there is to say of names that were not paired, though they are written alike."""
+    pairs = written_alike([str(name) for name in first], [str(name) for name in second])
+    if not pairs:
+        return ""
+    (one, other), more = pairs[0], f" and {len(pairs) - 1:,} more such {what}" if len(pairs) > 1 else ""
+    return f" The {what} {one!r} and {other!r}{more} are written alike, but were not paired: write them in one way."
 
 
 def _first(side: Side) -> str:

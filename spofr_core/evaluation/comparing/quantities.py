@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class Quantity:
         Whose exposure it is.
     small : bool
         Whether that group is too small to speak of.
+    also : tuple of str
+        Other names of the same, such as "ndcg@10" where the depth is 10 anyway.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Quantity:
     unit: str = ""
     group: str | None = None
     small: bool = False
+    also: tuple[str, ...] = ()
 
     @cached_property
     def defined(self) -> BoolArray:
@@ -89,15 +92,29 @@ def quantities(pair: Pair, sums: GroupSums | None) -> tuple[list[Quantity], list
     elif before.table is not None or after.table is not None:
         refused.append(NotCompared(EXPOSURE, "only one of the two is an audit"))
     both_audits = before.table is not None and after.table is not None
+    once: dict[Any, list[str]] = {}
     for name in dict.fromkeys((*before.values, *after.values)):
         if both_audits and name == SAME_AS_VIOLATION:
             continue
         why = _why_not(name, pair)
         if why is None:
-            found.append(_of_measure(name, pair, both_audits))
+            once.setdefault(_told_apart(name, pair), []).append(name)
         else:
             refused.append(NotCompared(name, why))
+    found += [replace(_of_measure(names[0], pair, both_audits), also=tuple(names[1:])) for names in once.values()]
     return found, refused
+
+
+def _told_apart(name: str, pair: Pair) -> tuple[Any, ...]:
+    """What makes a measure what it is: what it is called, and its settings, those included that it does not say."""
+    measure = pair.before.measures[name]
+    said = {"k": measure.depth, **measure.parameters, **measure.settings}
+    for setting, of_all, usual in (("target", "target", "list"), ("group", "protected", None)):
+        if setting in said:
+            said[setting] = [said[setting] or side.settings.get(of_all, usual) for side in (pair.before, pair.after)]
+    if "@k" in measure.label and said["k"] is None:
+        said["k"] = pair.before.settings.get("cutoff", 10)
+    return measure.name, repr(sorted(said.items()))
 
 
 def _audits_differ(pair: Pair) -> dict[str, str]:
@@ -186,7 +203,7 @@ def _audited(pair: Pair, before: JudgedTable, after: JudgedTable, differing: dic
     both = before.judged & after.judged
     yield Quantity(
         name=FAIR,
-        label="share of queries that hold delta",
+        label=f"share of queries that {'surely ' if before.unknown or after.unknown else ''}hold delta",
         kind="share",
         before=np.where(both, before.fair, np.nan),
         after=np.where(both, after.fair, np.nan),
@@ -198,7 +215,9 @@ def _audited(pair: Pair, before: JudgedTable, after: JudgedTable, differing: dic
 def _of_measure(name: str, pair: Pair, both_audits: bool) -> Quantity:
     """A named measure; one that is best at a value in between is compared by its distance from it."""
     measure, before, after = pair.before.measures[name], pair.before.values[name], pair.after.values[name]
-    label = measure.title(pair.before.settings.get("cutoff", 10))
+    settings = pair.before.settings
+    shift, target = settings["label_shift"], settings.get("target")
+    label = measure.title(settings.get("cutoff", 10), label_shift=shift, target=target)
     better: Better = measure.better if pair.same_groups or "relevance" in measure.needs else ""
     if measure.better == "closer":
         ideal = measure.ideal or 0.0
@@ -219,7 +238,7 @@ def _why_not(name: str, pair: Pair) -> str | None:
     for setting in SETTINGS:
         mine, theirs = before.settings.get(setting), after.settings.get(setting)
         known = setting in before.settings and setting in after.settings
-        if known and not same_setting(mine, theirs) and _depends(measure, setting):
+        if known and not same_setting(mine, theirs) and _depends(measure, setting, before.settings.get("target")):
             return f"its {_SETTING_WORDS[setting]} differs ({setting_text(mine)} and {setting_text(theirs)})"
     if not np.any(np.isfinite(before.values[name]) & np.isfinite(after.values[name])):
         needs = f" (it needs {' and '.join(measure.needs)})" if measure.needs else ""
@@ -233,10 +252,11 @@ _SETTING_WORDS = {
     "cutoff": "depth",
     "target": "target",
     "protected": "protected group",
+    "label_shift": "shift of labels below 0",
 }
 
 
-def _depends(measure: Measure, setting: str) -> bool:
+def _depends(measure: Measure, setting: str, target: Any) -> bool:
     """Whether values of the measure may change with a setting that it does not fix itself."""
     if setting == "position_bias":
         return measure.name not in ("dcg", "ndcg")
@@ -244,6 +264,8 @@ def _depends(measure: Measure, setting: str) -> bool:
         return "relevance" in measure.needs
     if setting == "cutoff":
         return "@k" in measure.label and measure.depth is None and "k" not in measure.settings
+    if setting == "label_shift":
+        return measure.hangs_on_shift(target)
     parameter = "group" if setting == "protected" else setting
     return parameter in measure.parameters and parameter not in measure.settings
 

@@ -25,6 +25,8 @@ class Rival(StrictModel):
         Another column of scores, or of ranks.
     file : str, optional
         Another file, read as the first is.
+    sheet : str, optional
+        Another sheet of a workbook (or key of a JSON document), of the other file where there is one.
     repair : bool
         The exact fair re-ranking.
     model : str, optional
@@ -42,6 +44,7 @@ class Rival(StrictModel):
     score: str | None = None
     rank: str | None = None
     file: str | None = None
+    sheet: str | None = None
     repair: bool = False
     model: str | None = None
     delta: str | None = None
@@ -75,8 +78,8 @@ class Rival(StrictModel):
 def parse_rival(text: str, what: str = "a rival") -> Rival:
     """Read a rival: ``key=value`` pairs with commas between them, and ``repair`` on its own.
 
-    Keys are score, rank, file, repair, model, delta, notion, group (repeated to cross columns) and name. A value with
-    a comma stands in double quotes: ``score="new, improved"``.
+    Keys are score, rank, file, sheet, repair, model, delta, notion, group (repeated to cross columns) and name. A value
+    with a comma stands in double quotes: ``score="new, improved"``.
 
     Parameters
     ----------
@@ -138,6 +141,7 @@ def _told_file(file: str) -> str:
 
 _TITLES: dict[str, Callable[[Any], str]] = {
     "file": _told_file,
+    "sheet": lambda sheet: f"sheet {sheet}",
     "score": str,
     "rank": str,
     "model": lambda model: f"model {_told_file(model)}",

@@ -15,11 +15,11 @@ from spofr_core.evaluation.measuring.named_measures import Measured
 from spofr_core.evaluation.query_table import FloatArray, JudgedTable
 from spofr_core.evaluation.summary import SmallGroups
 from spofr_core.fairness import Fairness
-from spofr_core.measures import Measure, parse_measure
+from spofr_core.measures import Measure
 
 EACH_ON_ITS_OWN = "each item on its own"
 Comparable = AuditResult | Measured
-SETTINGS = ("position_bias", "discount", "cutoff", "target", "protected")
+SETTINGS = ("position_bias", "discount", "cutoff", "target", "protected", "label_shift")
 """What the values of measures depend on, besides the ranking."""
 
 
@@ -118,13 +118,27 @@ def side_of(name: str, result: Comparable) -> Side:
             group_names=(EACH_ON_ITS_OWN,) if result.settings["each_item"] else result.group_names,
             values=result.values,
             measures={str(measure): measure for measure in result.measures},
-            settings={key: result.settings[key] for key in SETTINGS if key in result.settings},
+            settings={"label_shift": 0.0} | {key: result.settings[key] for key in SETTINGS if key in result.settings},
             small=SmallGroups(),
             notes=result.notes,
         )
     raise ConfigError(
         f"{name!r} is of type {type(result).__name__}, which cannot be compared; give what audit(...) or measure(...) "
         "returns."
+    )
+
+
+def unknown_note(table: JudgedTable) -> tuple[str, ...]:
+    """What is compared, where some groups are not known."""
+    if not table.unknown:
+        return ()
+    items, lists = int(table.unknown_items.sum()), int(table.undecided.sum())
+    sure, judged = int((table.fair & table.judged).sum()), int(table.judged.sum())
+    who, whatever = ("1 item", "its group is") if items == 1 else (f"{items:,} items", "their groups are")
+    return (
+        f"The group of {who} is not known: exposures and violations are of the others, measures of groups are of the "
+        f"lists in which all groups are known, and a query surely holds delta where it does whatever {whatever}: "
+        f"{sure:,} of {judged:,} do, and {lists:,} more may.",
     )
 
 
@@ -135,17 +149,19 @@ def _audited(name: str, result: AuditResult) -> Side:
         query_ids=table.query_ids,
         group_names=table.group_names,
         values=table.measures,
-        measures={key: parse_measure(key) for key in table.measures},
+        measures=table.kinds,
         settings={
             "position_bias": measurement.position_bias,
             "discount": measurement.discount,
             "cutoff": measurement.cutoff,
+            "label_shift": table.label_shift,
         },
         table=table,
         fairness=result.fairness,
         small=measurement.small,
         notes=(
-            *(f"{rows:,} left out: {reason}." for reason, rows in measurement.excluded.items() if rows),
+            *(f"{rows:,} not compared: {reason}." for reason, rows in measurement.excluded.items() if rows),
             *measurement.notes,
+            *unknown_note(table),
         ),
     )

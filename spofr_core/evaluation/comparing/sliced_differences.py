@@ -29,8 +29,7 @@ class Differences:
 
     def query_values(self, measure: str) -> QueryValues:
         """The differences in something by its name; of a group, in its exposure over the mean of the list."""
-        known = {name: quantity.label for name, quantity in self.quantities.items()}
-        quantity = self.quantities[chosen_names([measure], known, {})[0]]
+        quantity = self.quantities[chosen_names([measure], self.quantities.values(), {})[0]]
         table = self.pair.before.table
         return QueryValues(
             name=quantity.name,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from spofr_core.data import NothingLeft, Part
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.evaluation.folder_audit import Map, cut
+from spofr_core.evaluation.folder_audit import Map, cut, each_part, notes_of
 from spofr_core.evaluation.measuring.named_measures import Measured, measure
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.measures import Measure, Target, Values, parse_measures
@@ -27,6 +27,7 @@ class _PartMeasured:
     measured: Measured | None
     first_rows: NDArray[np.int64]
     excluded: Mapping[str, int]
+    time_notes: tuple[str, ...] = ()
 
 
 def measure_folder(
@@ -46,8 +47,7 @@ def measure_folder(
 ) -> Measured:
     """Measure a folder of Parquet files in a stream: the values of every query are those of reading it in one piece.
 
-    Where orders of ties are drawn, they are drawn part by part. Values of the data as a whole (`overall`) are not
-    computed.
+    Values of the data as a whole (`overall`) are not computed.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def measure_folder(
     chosen = parse_measures(measures)
     _check_known(chosen, target, protected)
     how: dict[str, Any] = {"fairness": fairness, "target": target, "protected": protected, "discount": discount}
-    work = partial(_measure_part, measures=tuple(map(str, chosen)), how=how | {"cutoff": cutoff, "seed": seed})
+    work = partial(_measure_part, measures=chosen, how=how | {"cutoff": cutoff, "seed": seed})
     with cut(folder, mapping, rows_per_part=rows_per_part, min_parts=min_parts) as parts:
-        results: list[_PartMeasured] = list(map_parts(work, parts))
+        results: list[_PartMeasured] = list(each_part(map_parts, work, parts))
     return _joined(results, folder, tuple(parts.notes))
 
 
@@ -89,13 +89,14 @@ def _check_known(chosen: Sequence[Measure], target: Target, protected: str | Non
             )
 
 
-def _measure_part(part: Part, *, measures: Sequence[str], how: Mapping[str, Any]) -> _PartMeasured:
+def _measure_part(part: Part, *, measures: Sequence[Measure], how: Mapping[str, Any]) -> _PartMeasured:
     """Read one part and measure it."""
     try:
         data = part.read()
     except NothingLeft as emptied:
         return _PartMeasured(None, np.zeros(0, dtype=np.int64), emptied.excluded)
-    return _PartMeasured(measure(data, measures, **how), part.first_rows(data), dict(data.excluded))
+    found = measure(data, measures, **how)
+    return _PartMeasured(found, part.first_rows(data), dict(data.excluded), part.time_notes(data))
 
 
 def _joined(results: Sequence[_PartMeasured], folder: str | Path, notes: tuple[str, ...]) -> Measured:
@@ -108,17 +109,23 @@ def _joined(results: Sequence[_PartMeasured], folder: str | Path, notes: tuple[s
     for result in results:
         excluded.update(result.excluded)
     times = [part.times for part in parts]
-    left_out = tuple(f"{count:,} left out: {reason}." for reason, count in excluded.items())
+    left_out = tuple(f"{count:,} not compared: {reason}." for reason, count in excluded.items())
+    about: dict[str, Any] = {
+        "attributes": {
+            name: np.concatenate([part.attributes[name] for part in parts])[order] for name in parts[0].attributes
+        },
+        "times": None if times[0] is None else np.concatenate([each for each in times if each is not None])[order],
+    }
+    read = notes_of(**about, time_notes=[result.time_notes for result in results])
     return replace(
         parts[0],
         found={name: _joined_values([part.found[name] for part in parts], order) for name in parts[0].found},
         query_ids=np.concatenate([part.query_ids for part in parts])[order],
-        attributes={
-            name: np.concatenate([part.attributes[name] for part in parts])[order] for name in parts[0].attributes
-        },
-        times=None if times[0] is None else np.concatenate([each for each in times if each is not None])[order],
-        notes=(*notes, *left_out),
-    )
+        items=np.sum([part.items for part in parts], axis=0),
+        drawn_lists=sum(part.drawn_lists for part in parts),
+        notes=(*notes, *left_out, *read),
+        **about,
+    ).with_notes_on_sizes()
 
 
 def _joined_values(parts: Sequence[Values], order: NDArray[np.intp]) -> Values:

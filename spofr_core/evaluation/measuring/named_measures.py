@@ -43,8 +43,12 @@ class Measured:
     found : dict of str to Values
         What each found, by its text.
     query_ids : (Q,) array
+    items : (G,) int
+        How many of each group there are; empty where each item is on its own.
+    drawn_lists : int
+        In how many lists a measure of whole rankings is a mean over drawn ones.
     settings : dict
-        Exposure model, discount, notion, target, protected group: plain.
+        Exposure model, discount, notion, target, protected group, and what was added to labels below 0: plain.
     notes : tuple of str
     attributes, times
         What the queries can be sliced by, and when they were asked.
@@ -56,6 +60,8 @@ class Measured:
     found: dict[str, Values]
     query_ids: NDArray[Any]
     group_names: tuple[str, ...]
+    items: NDArray[np.int64]
+    drawn_lists: int
     settings: dict[str, Any]
     seed: int
     notes: tuple[str, ...] = ()
@@ -108,6 +114,23 @@ class Measured:
             **sliced,
         }
 
+    def with_notes_on_sizes(self) -> Measured:
+        """The same, which says of what there is too little: items of a group, or time for all orders of ties."""
+        notes = []
+        few = [self.group_names[g] for g in np.flatnonzero((self.items > 0) & (self.items < FEW_ITEMS)).tolist()]
+        if few and len(few) < len(self.group_names):
+            who = ", ".join(repr(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
+            notes.append(
+                f"Groups with fewer than {FEW_ITEMS} items count in measures of all groups as the others do, and may "
+                f"decide their extremes: {who}. leave_out_groups leaves them out."
+            )
+        if any(found.error is not None for found in self.found.values()):
+            notes.append(
+                f"In {self.drawn_lists:,} of {len(self):,} lists measures of whole rankings are means over drawn "
+                "rankings; the error of each mean that comes from drawing is told beside it."
+            )
+        return replace(self, notes=(*self.notes, *notes))
+
     def with_slices(
         self, by: Sequence[str] = (), *, window: Window | None = None, measures: Sequence[str] | None = None
     ) -> Measured:
@@ -117,7 +140,7 @@ class Measured:
 
     def query_values(self, measure: str) -> QueryValues:
         """What a measure is in each query."""
-        titles = {str(m): {"label": m.title(self.settings["cutoff"])} for m in self.measures}
+        titles = {str(m): {"label": self._title(m)} for m in self.measures}
         name = measure_named(measure, self.values, titles)
         found = next(m for m in self.measures if str(m) == name)
         return QueryValues(
@@ -128,7 +151,7 @@ class Measured:
             times=self.times,
             unit=found.unit,
             better=found.better,
-            limits=found.limits,
+            limits=found.limits_of(self.values[name]),
         )
 
     def slices(self, by: str | Sequence[str], *, measure: str, **how: Any) -> Slices:
@@ -139,17 +162,21 @@ class Measured:
         """A measure over time; see `spofr_core.evaluation.over_time`."""
         return over_time(self, window, measure=measure, **{"seed": self.seed, **how})
 
+    def _title(self, measure: Measure) -> str:
+        shift = self.settings.get("label_shift", 0.0)
+        return measure.title(self.settings["cutoff"], label_shift=shift, target=self.settings["target"])
+
     def _entry(self, measure: Measure) -> dict[str, Any]:
         found = self.found[str(measure)]
         known = ~np.isnan(found.values)
         values = found.values[known]
         interval = bootstrap_mean(values, seed=self.seed)
         return {
-            "label": measure.title(self.settings["cutoff"]),
+            "label": self._title(measure),
             "unit": measure.unit,
             "better": measure.better,
             "ideal": measure.ideal,
-            "limits": [limit if np.isfinite(limit) else None for limit in measure.limits],
+            "limits": [limit if np.isfinite(limit) else None for limit in measure.limits_of(values)],
             "description": measure.description,
             "formula": measure.formula,
             "source": measure.source,
@@ -245,43 +272,42 @@ def measure(
         "each_item": data.each_item,
         "target": dict(target) if isinstance(target, Mapping) else target,
         "protected": data.group_names[view.group_code()] if _about_a_group(data, chosen) else None,
+        **({"label_shift": data.label_shift} if data.label_shift else {}),
     }
-    notes = (*data.notes, *_notes(view, chosen, found, protected))
-    about: dict[str, Any] = {"attributes": data.attributes, "times": data.times}
-    return Measured(tuple(chosen), found, data.query_ids, data.group_names, settings, seed, notes, **about)
+    return Measured(
+        tuple(chosen),
+        found,
+        data.query_ids,
+        data.group_names,
+        items=np.zeros(0, dtype=np.int64) if data.each_item else view.composition.sizes.sum(axis=0),
+        drawn_lists=_drawn_lists(view),
+        settings=settings,
+        seed=seed,
+        notes=(*data.notes, *_guessed_group(view, chosen, protected)),
+        attributes=data.attributes,
+        times=data.times,
+    ).with_notes_on_sizes()
 
 
 def _about_a_group(data: RankingDataset, chosen: Sequence[Measure]) -> bool:
     return not data.each_item and any("group" in m.parameters for m in chosen)
 
 
-def _notes(
-    view: RankingView, chosen: Sequence[Measure], found: Mapping[str, Values], protected: str | None
-) -> list[str]:
-    notes = []
+def _guessed_group(view: RankingView, chosen: Sequence[Measure], protected: str | None) -> list[str]:
+    """Which group is taken where none is named."""
     unnamed = [m.name for m in chosen if "group" in m.parameters and "group" not in m.settings]
-    if unnamed and protected is None and not view.data.each_item:
-        notes.append(
-            f"{', '.join(dict.fromkeys(unnamed))}: of group {view.data.group_names[view.group_code()]!r}, the one with "
-            "the fewest items; protected='...' names another."
-        )
-    sizes = view.composition.sizes.sum(axis=0)
-    few = [name for name, size in zip(view.data.group_names, sizes, strict=True) if 0 < size < FEW_ITEMS]
-    if few and len(few) < view.data.n_groups and not view.data.each_item:
-        who = ", ".join(repr(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
-        notes.append(
-            f"Groups with fewer than {FEW_ITEMS} items count in measures of all groups as the others do, and may "
-            f"decide their extremes: {who}. leave_out_groups leaves them out."
-        )
-    drawn = [values.error for values in found.values() if values.error is not None]
-    if drawn:
-        lists = int(view.lotteries.sampled.sum()) if "lotteries" in view.__dict__ else 0
-        lists = max(lists, int(view.relevant_lotteries.sampled.sum()) if "relevant_lotteries" in view.__dict__ else 0)
-        notes.append(
-            f"In {lists:,} of {len(view.data):,} lists measures of whole rankings are means over drawn rankings; the "
-            "error of each mean that comes from drawing is told beside it."
-        )
-    return notes
+    if not unnamed or protected is not None or view.data.each_item:
+        return []
+    return [
+        f"{', '.join(dict.fromkeys(unnamed))}: of group {view.data.group_names[view.group_code()]!r}, the one with "
+        "the fewest items; protected='...' names another."
+    ]
+
+
+def _drawn_lists(view: RankingView) -> int:
+    """Lists whose orders of ties were drawn, of those that a measure has asked for."""
+    asked = [view.__dict__[name].sampled for name in ("lotteries", "relevant_lotteries") if name in view.__dict__]
+    return int(np.any(asked, axis=0).sum()) if asked else 0
 
 
 def _sampling_error(found: Values, known: NDArray[np.bool_]) -> float | None:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spofr_core.data import GroupSpec, NothingLeft, Part
-from spofr_core.data.reading.assemble import NO_GROUP
+from spofr_core.data.reading.assemble import DROPPED, WITHOUT, without_a_group
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.evaluation.folder_audit import Map, cut
+from spofr_core.evaluation.folder_audit import Map, cut, each_part
 from spofr_core.evaluation.selection import SelectionRule
 from spofr_core.evaluation.selection.rates import SelectionRates, rates_of
 from spofr_core.evaluation.selection.selected import Counts, Selection
@@ -60,7 +60,7 @@ def folder_selection_rates(
             "or read it in one piece with read_dataset."
         )
     with cut(folder, mapping, rows_per_part=rows_per_part, min_parts=min_parts) as parts:
-        counted: list[CountedPart] = list(map_parts(partial(count_part, selection=selection), parts))
+        counted: list[CountedPart] = list(each_part(map_parts, partial(count_part, selection=selection), parts))
     filled = [part for part in counted if part.counts is not None]
     if not filled:
         raise DataError(f"No item in the folder {str(folder)!r} has a group: nothing is left.")
@@ -81,7 +81,6 @@ def count_part(part: Part, *, selection: Selection) -> CountedPart:
     try:
         data = part.read()
     except NothingLeft as emptied:
-        return CountedPart(None, np.zeros(0, dtype=np.int64), emptied.excluded.get(NO_GROUP, 0))
+        return CountedPart(None, np.zeros(0, dtype=np.int64), emptied.excluded.get(DROPPED[WITHOUT], 0))
     counts = Counts.of(data, selection.chances(data))
-    left_out = data.excluded.get(NO_GROUP, 0)
-    return CountedPart(counts, part.first_rows(data), left_out, data.group_names, data.group_spec)
+    return CountedPart(counts, part.first_rows(data), without_a_group(data), data.group_names, data.group_spec)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spofr_core.evaluation.intervals import CONFIDENCE, Interval, RatiosOfSums, wilson_many
 from spofr_core.evaluation.selection.selection_rule import FOUR_FIFTHS, SelectionRule
-from spofr_core.fairness import TOLERANCE
+from spofr_core.fairness import TOLERANCE, mean_range
 
 FloatArray = NDArray[np.float64]
 
@@ -44,9 +44,14 @@ class CategoryRates:
         Of each list and category.
     seed : int
         Of the resampling.
+    unknown : (U,) float, optional
+        How probably items are selected that may be of any category.
     """
 
-    def __init__(self, selected: FloatArray, items: FloatArray, *, seed: int) -> None:
+    def __init__(
+        self, selected: FloatArray, items: FloatArray, *, seed: int, unknown: FloatArray | None = None
+    ) -> None:
+        self._unknown = np.zeros(0) if unknown is None else unknown
         self.selected, self.items = selected.sum(axis=0), items.sum(axis=0)
         self.lists = np.count_nonzero(items, axis=0)
         self._ratios = RatiosOfSums(selected, items, seed=seed)
@@ -63,6 +68,13 @@ class CategoryRates:
             return float(low[0]), float(high[0])
         found = self._ratios.interval(k, confidence=confidence)
         return None if found is None else (max(found[0], 0.0), min(found[1], 1.0))
+
+    def range(self, k: int) -> Interval | None:
+        """Least and most that the rate of category k can be, whatever the unknown categories are; None without them."""
+        if not len(self._unknown):
+            return None
+        ones = np.ones(len(self._unknown))
+        return mean_range(float(self.selected[k]), float(self.items[k]), self._unknown, ones)
 
     def ratio_interval(self, k: int, highest: int, *, confidence: float) -> Interval | None:
         """Of the rate of k over that of another category.
@@ -107,6 +119,8 @@ class CategoryRow:
         Whether the whole interval lies below, over `FEWEST_LISTS` lists or more.
     verdict : str
         Both in words.
+    rate_range : pair of float, optional
+        Least and most that the rate can be, whatever the categories of items are that are not known.
     """
 
     category: str
@@ -122,12 +136,14 @@ class CategoryRow:
     below: bool | None
     sure: bool
     verdict: str
+    rate_range: Interval | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain; intervals are lists."""
+        """Plain; intervals are lists, and where every category is known there is no range."""
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in ((name, getattr(self, name)) for name in self.__dataclass_fields__)
+            if (name, value) != ("rate_range", None)
         }
 
 
@@ -168,6 +184,7 @@ def judge_rates(names: tuple[str, ...], rates: CategoryRates, rule: SelectionRul
                 below=None if verdict not in (SURELY_BELOW, BELOW, NOT_BELOW) else verdict != NOT_BELOW,
                 sure=verdict == SURELY_BELOW,
                 verdict=verdict,
+                rate_range=rates.range(k),
             )
         )
     return rows

@@ -9,6 +9,7 @@ Schema 1 of `SelectionRates.summary` (JSON types; null where a number does not e
   data or left out of it
 - ``rules``: per rule name, title, source, text, small, not_said, and ``tables``: title, crossing, highest (category)
   and ``categories``, the rows of `CategoryRow`
+  (with rate_range, [least, most] of the rate whatever the unknown categories of items are, only where some are)
 - ``notes``: sentences; ``not_said``: what no such number says, whatever the rule
 """
 
@@ -25,7 +26,7 @@ import pandas as pd
 
 from spofr_core.config import checked_seed
 from spofr_core.data import GroupSpec, RankingDataset, write_csv
-from spofr_core.data.reading.assemble import NO_GROUP
+from spofr_core.data.reading.assemble import without_a_group
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.selection import RULES, SelectionRule
 from spofr_core.evaluation.selection.category_tables import Categories, category_tables
@@ -86,7 +87,7 @@ class SelectionRates:
     expected : bool
         Whether policies were given, whose probabilities are summed.
     left_out : int
-        Rows that were left out of the data because their group is missing.
+        Items of no category, in their places or left out of the data, because their group is missing.
     seed : int
         Of the intervals.
     """
@@ -119,12 +120,13 @@ class SelectionRates:
         for table in self.tables:
             for row in table.rows:
                 found = row.to_dict()
-                for name in ("rate_ci", "ratio_ci"):
-                    place = list(found).index(name)
-                    low, high = found.pop(name) or (None, None)
-                    cells = list(found.items())
-                    cells[place:place] = [(f"{name[:-3]}_low", low), (f"{name[:-3]}_high", high)]
-                    found = dict(cells)
+                ends = {"rate_ci": ("rate_low", "rate_high"), "ratio_ci": ("ratio_low", "ratio_high")}
+                for name, columns in (ends | {"rate_range": ("rate_least", "rate_most")}).items():
+                    if name in found:
+                        place, pair = list(found).index(name), found.pop(name) or (None, None)
+                        cells = list(found.items())
+                        cells[place:place] = zip(columns, pair, strict=True)
+                        found = dict(cells)
                 rows.append({"rule": table.rule.name, "table": table.title, **found})
         frame = pd.DataFrame(rows)
         numbers = ("rate_low", "rate_high", "impact_ratio", "ratio_low", "ratio_high")
@@ -153,7 +155,7 @@ class SelectionRates:
         """Lists of k items or fewer: everybody in them is selected."""
         if self.selection.k is None:
             return 0
-        return int(np.sum(self.counts.items.sum(axis=1) <= self.selection.k))
+        return int(np.sum(self.counts.lengths <= self.selection.k))
 
     @property
     def one_group_lists(self) -> int:
@@ -185,7 +187,8 @@ class SelectionRates:
                 "with another group there; they are counted in the rates."
             )
         if self.unknown:
-            notes.append(f"{self.unknown:,} items of an unknown category are not compared.")
+            ranged = " Each rate has a range: what it could be if they were." if len(self.counts.unknown) else ""
+            notes.append(f"{self.unknown:,} items of an unknown category are not compared.{ranged}")
         if lists < FEWEST_LISTS:
             notes.append(
                 f"There are only {lists:,} lists: intervals over fewer than {FEWEST_LISTS} are too short, and nothing "
@@ -218,7 +221,8 @@ class SelectionRates:
         return category_tables(self.group_names, self.group_spec)
 
     def _rates(self, table: Categories) -> CategoryRates:
-        return CategoryRates(table.sums(self.counts.selected), table.sums(self.counts.items), seed=self.seed)
+        selected, items = table.sums(self.counts.selected), table.sums(self.counts.items)
+        return CategoryRates(selected, items, seed=self.seed, unknown=self.counts.unknown)
 
     def _rule_dict(self, rule: SelectionRule) -> dict[str, Any]:
         tables = [
@@ -289,7 +293,7 @@ def selection_rates(
         rules=rules,
         median=median_score(data) if selection.kind == "scoring" else None,
         expected=policies is not None,
-        left_out=data.excluded.get(NO_GROUP, 0),
+        left_out=without_a_group(data),
         seed=seed,
     )
 
@@ -314,7 +318,7 @@ def rates_of(
             f"None of the rules {[rule.name for rule in asked]} speaks of a selection by {selection.words}; take "
             "another rule, or select by k or by a threshold."
         )
-    if not counts.selected.sum() > 0:
+    if not counts.selected.sum() + counts.rest[:, 0].sum() > 0:
         low, high = counts.scores
         raise DataError(
             f"Nobody is selected by {selection.words}: the scores run from {low:g} to {high:g} (ranks are kept with a "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from spofr_core.data import RankingDataset
 from spofr_core.data.ids import plain
+from spofr_core.data.rows import list_sums
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.selection.selection_rule import SelectionKind
+from spofr_core.fairness import Composition
 from spofr_core.policy import RankingPolicies, SortedPolicies
 
 FloatArray = NDArray[np.float64]
@@ -105,13 +107,24 @@ class Counts:
         Expected number of items of each group that are selected.
     items : (Q, G) float
         Items of each group.
+    rest : (Q, 2) float
+        Items of each list without a group: how many are expected to be selected, and how many there are.
     scores : pair of float
         The lowest and the highest score; not a number where there are none.
+    unknown : (U,) float
+        The probability that it is selected, of each item whose group is not known, in all lists.
     """
 
     selected: FloatArray
     items: FloatArray
+    rest: FloatArray
     scores: tuple[float, float] = (math.nan, math.nan)
+    unknown: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def lengths(self) -> FloatArray:
+        """(Q,): items of each list."""
+        return np.asarray(self.items.sum(axis=1) + self.rest[:, 1])
 
     @classmethod
     def of(cls, data: RankingDataset, chances: FloatArray) -> Counts:
@@ -127,21 +140,21 @@ class Counts:
                 "Selection rates, and the rules of law that ask for them, compare groups, and with each item on its "
                 "own there are none: choose a group column."
             )
-        cells = data.query_of_item * data.n_groups + data.groups
-        shape = (len(data), data.n_groups)
-        size = len(data) * data.n_groups
-        selected = np.bincount(cells, weights=chances, minlength=size).astype(np.float64).reshape(shape)
-        items = np.bincount(cells, minlength=size).astype(np.float64).reshape(shape)
-        if data.score is None:
-            return cls(selected, items)
-        return cls(selected, items, (float(data.score.min()), float(data.score.max())))
+        composition = Composition.of(data.groups, data.offsets, data.group_names)
+        selected = composition.group_totals(chances, data.groups, data.offsets)
+        others = list_sums(np.where(data.grouped, 0.0, chances), data.offsets)
+        rest = np.column_stack([others, composition.lengths - composition.grouped])
+        scores = (math.nan, math.nan) if data.score is None else (float(data.score.min()), float(data.score.max()))
+        return cls(selected, composition.sizes.astype(np.float64), rest, scores, np.sort(chances[data.unknown]))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Counts], order: NDArray[np.intp]) -> Counts:
         """Parts of one dataset as one, its lists in this order."""
-        selected, items = (np.concatenate([getattr(part, name) for part in parts]) for name in ("selected", "items"))
+        names = ("selected", "items", "rest")
+        selected, items, rest = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         low, high = zip(*(part.scores for part in parts), strict=True)
-        return cls(selected[order], items[order], (min(low), max(high)))
+        unknown = np.sort(np.concatenate([part.unknown for part in parts]))
+        return cls(selected[order], items[order], rest[order], (min(low), max(high)), unknown)
 
 
 def median_score(data: RankingDataset) -> float:

@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from spofr_core.evaluation.slicing.spreads import normal_p
+from spofr_core.sizes import unit_of
 from spofr_core.splitmix import GOLDEN, splitmix64
 
 FloatArray = NDArray[np.float64]
@@ -35,6 +36,7 @@ def permutation_test(first: FloatArray, last: FloatArray, *, seed: int) -> tuple
     if not n or not m:
         return 1.0, "exact"
     values = np.concatenate([first, last])
+    values = values / unit_of(values)  # p does not depend on it
     values = values - values.mean()
     small = min(n, m)
     seen = abs(float(values[:n].mean() - values[n:].mean()))

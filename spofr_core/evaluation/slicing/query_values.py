@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation.query_table import FloatArray, JudgedTable, QueryTable
-from spofr_core.measures import parse_measure
 
 VIOLATION = "violation"
 FAIR = "fair"
@@ -123,11 +122,17 @@ def table_values(
     if measure == VIOLATION:
         sizes = np.where(table.applicable, np.abs(table.worst_violation), np.nan)
         return QueryValues(
-            name=measure, label="violation", values=sizes, unit=unit, better="lower", limits=(0.0, np.inf), **about
+            name=measure,
+            label=f"violation{_of_known(table)}",
+            values=sizes,
+            unit=unit,
+            better="lower",
+            limits=(0.0, np.inf),
+            **about,
         )
     if measure == FAIR and isinstance(table, JudgedTable):
         held = np.where(table.judged, table.fair, np.nan)
-        label = "share of queries that hold delta"
+        label = f"share of queries that {'surely ' if table.unknown else ''}hold delta"
         return QueryValues(
             name=measure, label=label, values=held, unit="share", better="higher", limits=(0.0, 1.0), **about
         )
@@ -144,9 +149,14 @@ def table_values(
         values=table.measures[name],
         unit=str(entry.get("unit", "")),
         better=str(entry.get("better", "")),
-        limits=_limits(name),
+        limits=table.kinds[name].limits_of(table.measures[name]),
         **about,
     )
+
+
+def _of_known(table: QueryTable) -> str:
+    """What violations are of, where some groups are not known."""
+    return " of the items whose group is known" if table.unknown else ""
 
 
 def _relative_exposure(table: QueryTable, group: str) -> FloatArray:
@@ -157,18 +167,9 @@ def _relative_exposure(table: QueryTable, group: str) -> FloatArray:
         there = ", ".join(map(repr, table.group_names))
         raise ConfigError(f"There is no group {group!r} whose exposure could be told; there is {there}.")
     place = table.group_names.index(group)
-    totals = (table.sizes * np.nan_to_num(table.exposure)).sum(axis=1)
-    told = table.applicable & table.present[:, place] & (totals > 0)
-    mean = totals / np.maximum(table.sizes.sum(axis=1), 1)
+    mean = table.list_exposure
+    told = table.applicable & table.present[:, place] & (mean > 0)
     return np.asarray(np.divide(table.exposure[:, place], mean, out=np.full(len(mean), np.nan), where=told))
-
-
-def _limits(name: str) -> tuple[float, float]:
-    """Between which a measure lies by definition, where its name is one of the catalogue."""
-    try:
-        return parse_measure(name).limits
-    except ConfigError:
-        return -np.inf, np.inf
 
 
 def measure_named(

@@ -45,7 +45,7 @@ class SlicedExposure:
         table, lists, codes = self.table, self.table.applicable, self._codes
         sizes = table.sizes[lists].astype(np.float64)
         exposure = np.where(sizes > 0, sizes * np.nan_to_num(table.exposure[lists]), 0.0)
-        due = sizes * (exposure.sum(axis=1) / np.maximum(sizes.sum(axis=1), 1))[:, None]
+        due = sizes * table.list_exposure[lists][:, None]
         total = self._summed(due)
         with np.errstate(invalid="ignore", divide="ignore"):
             relative = np.where(total > 0, self._summed(exposure) / total, np.nan)

@@ -66,7 +66,7 @@ class Slices:
             "mean": found.mean,
             "lower": lower,
             "upper": upper,
-            "rest": np.where(compared, found.of_rest()[1], np.nan),
+            "rest": np.where(compared, found.of_rest(), np.nan),
             "difference": difference,
             "difference_lower": low,
             "difference_upper": high,
@@ -180,8 +180,8 @@ def checked_confidence(confidence: float) -> float:
 
 
 def _evidence(difference: FloatArray, error: FloatArray, rounding: float) -> FloatArray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(np.abs(difference) <= rounding, 0.0, np.abs(difference) / error)
+    with np.errstate(divide="ignore"):  # no spread at all is infinite evidence
+        return np.where(np.abs(difference) <= rounding, 0.0, np.abs(difference) / np.where(difference == 0, 1.0, error))
 
 
 def known(value: float) -> float | None:

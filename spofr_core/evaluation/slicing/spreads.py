@@ -18,8 +18,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spofr_core.evaluation.intervals import wilson_many
+from spofr_core.evaluation.intervals import quotients, wilson_many
 from spofr_core.evaluation.query_table import FloatArray
+from spofr_core.sizes import unit_of
 
 Bounds = tuple[FloatArray, FloatArray]
 IntArray = NDArray[np.int64]
@@ -45,45 +46,53 @@ class Spreads:
         self.rounding = 1e-12 * float(np.abs(values).max(initial=0.0))
         """What floating point may leave of a difference of nothing."""
         self.shares = shares
-        self.centre = float(values.mean()) if len(values) else np.nan
-        around = values - (self.centre if len(values) else 0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shift = np.bincount(codes, weights=around, minlength=parts) / self.n
-            off = around - shift[codes]
-            squares = np.bincount(codes, weights=off**2, minlength=parts)
-            self.mean = self.centre + shift
-            self.variance = np.where(self.n > 1, squares / np.maximum(self.n - 1, 1), np.nan)
+        self._unit = unit_of(values)  # everything with an underscore is in it
+        values = values / self._unit
+        self._centre = float(values.mean()) if len(values) else np.nan
+        around = values - (self._centre if len(values) else 0.0)
+        shift = quotients(np.bincount(codes, weights=around, minlength=parts), self.n)
+        off = around - shift[codes]
+        squares = np.bincount(codes, weights=off**2, minlength=parts)
+        self._mean = self._centre + shift
+        self._variance = quotients(squares, np.where(self.n > 1, self.n - 1, 0))
         self._around = np.bincount(codes, weights=around**2, minlength=parts)
         self._spare = int(np.maximum(self.n - 1, 0).sum())
         self._pooled = float(squares.sum() / self._spare) if self._spare else 0.0
         self._third = float((off**3).sum() / self._spare) if self._spare else 0.0
+
+    @property
+    def mean(self) -> FloatArray:
+        """(K,): of each part; NaN where it is empty."""
+        return self._mean * self._unit
 
     def of_means(self, parts: NDArray[np.bool_], confidence: float) -> Bounds:
         """(K,) lower and upper ends of the means of these parts, all at once; NaN for the others."""
         level = _level(confidence, parts)
         n = np.maximum(self.n, 1)
         if self.shares:
-            return _only(parts, *wilson_many(np.rint(np.nan_to_num(self.mean) * n), n, confidence=level))
-        own = _student(self.mean, self.variance / n, n - 1, level)
-        pooled = self._corrected(self.mean, 1 / n, 1 / n**2, level)
-        return _only(parts, *_wider(own, pooled))
+            return self._only(parts, *wilson_many(np.rint(np.nan_to_num(self.mean) * n), n, confidence=level))
+        own = _student(self._mean, self._variance / n, n - 1, level)
+        pooled = self._corrected(self._mean, 1 / n, 1 / n**2, level)
+        return self._only(parts, *_wider(own, pooled))
 
-    def of_rest(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Count, mean and variance of all values that are not in each part."""
+    def of_rest(self) -> FloatArray:
+        """(K,): mean of all values that are not in each part; NaN where there are none."""
+        return self._rest()[1] * self._unit
+
+    def _rest(self) -> tuple[IntArray, FloatArray, FloatArray]:
         n = self.n.sum() - self.n
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shift = -(np.where(self.n > 0, self.n * (self.mean - self.centre), 0.0)) / n
-            squares = np.maximum(self._around.sum() - self._around - n * shift**2, 0.0)
-            return n, self.centre + shift, np.where(n > 1, squares / np.maximum(n - 1, 1), np.nan)
+        # With no other values the sum below is what rounding leaves, and dividing it by 0 would make an infinite mean.
+        shift = quotients(-np.where(self.n > 0, self.n * (self._mean - self._centre), 0.0), n)
+        squares = np.maximum(self._around.sum() - self._around - n * shift**2, 0.0)
+        return n, self._centre + shift, quotients(squares, np.where(n > 1, n - 1, 0))
 
     def against_rest(self, parts: NDArray[np.bool_], confidence: float) -> tuple[FloatArray, Bounds, FloatArray]:
         """Difference of each part from the rest, its interval, and its standard error; NaN where not judged."""
-        rest = self.of_rest()
-        return self._differences((self.n, self.mean, self.variance), rest, parts, confidence)
+        return self._differences((self.n, self._mean, self._variance), self._rest(), parts, confidence)
 
     def between(self, first: int, last: int, confidence: float) -> tuple[float, float, float]:
         """Mean of part `last` less that of part `first`, with its interval; NaN where one has a single value."""
-        one, other = ((self.n[[k]], self.mean[[k]], self.variance[[k]]) for k in (last, first))
+        one, other = ((self.n[[k]], self._mean[[k]], self._variance[[k]]) for k in (last, first))
         enough = np.array([min(self.n[first], self.n[last]) > 1])
         _, (lower, upper), _ = self._differences(one, other, enough, confidence)
         return float(self.mean[last] - self.mean[first]), float(lower[0]), float(upper[0])
@@ -105,13 +114,16 @@ class Spreads:
             error = np.sqrt(np.maximum(together * (1 - together), 0.0) * (1 / n + 1 / m))
         else:
             mine, theirs = variance / n, variance_of_other / m
-            with np.errstate(invalid="ignore", divide="ignore"):
-                freedom = (mine + theirs) ** 2 / (mine**2 / np.maximum(n - 1, 1) + theirs**2 / np.maximum(m - 1, 1))
+            fourth = mine**2 / np.maximum(n - 1, 1) + theirs**2 / np.maximum(m - 1, 1)
+            freedom = quotients((mine + theirs) ** 2, fourth)
             own = _student(difference, mine + theirs, np.nan_to_num(freedom, nan=1.0), level)
             bounds = _wider(own, self._corrected(difference, 1 / n + 1 / m, 1 / n**2 - 1 / m**2, level))
             error = np.sqrt(np.maximum(mine + theirs, self._pooled * (1 / n + 1 / m)))
-        difference, error = np.where(parts, difference, np.nan), np.where(parts, error, np.nan)
-        return difference, _only(parts, *bounds), error
+        difference, error = (np.where(parts, values, np.nan) * self._unit for values in (difference, error))
+        return difference, self._only(parts, *bounds), error
+
+    def _only(self, parts: NDArray[np.bool_], lower: FloatArray, upper: FloatArray) -> Bounds:
+        return np.where(parts, lower, np.nan) * self._unit, np.where(parts, upper, np.nan) * self._unit
 
     def _corrected(self, centre: FloatArray, weight: FloatArray, third: FloatArray, level: float) -> Bounds:
         """The interval with the pooled spread, corrected for the pooled skewness."""
@@ -143,10 +155,6 @@ def student_quantile(level: float, freedom: ArrayLike) -> FloatArray:
 
 def _wider(one: Bounds, other: Bounds) -> Bounds:
     return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
-
-
-def _only(parts: NDArray[np.bool_], lower: FloatArray, upper: FloatArray) -> Bounds:
-    return np.where(parts, lower, np.nan), np.where(parts, upper, np.nan)
 
 
 def _newcombe(n: IntArray, share: FloatArray, m: IntArray, other: FloatArray, level: float) -> Bounds:

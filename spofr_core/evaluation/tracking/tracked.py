@@ -53,7 +53,8 @@ def _audit_numbers(summary: Mapping[str, Any]) -> Numbers:
     yield ("queries_infeasible",), summary["infeasible"]["count"]
     yield from _measure_numbers(summary["measures"])
     for name, group in summary["groups"].items():
-        yield ("group", name, "items"), group["items"]
+        for count in ("items", "compared"):
+            yield ("group", name, count), group[count]
         for number in ("exposure", "relative", "violation"):
             yield from _with_interval(("group", name, f"{number}_mean"), group[f"{number}_mean"], group[f"{number}_ci"])
     for rule in (summary.get("selection") or {"rules": ()})["rules"]:

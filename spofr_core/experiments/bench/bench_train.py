@@ -108,6 +108,7 @@ def _clicks_table(size: int, rounds: int, delta: float, seed: int) -> dict[str, 
         "fultr": FULTR(fairness, samples=SAMPLES),
     }
     cases = {name: _epoch(model._stages(lists)[-1]) for name, model in models.items()}
+    cases["spofr_first_stage"] = _epoch(models["spofr"]._stages(lists)[0])
     seconds = interleaved(cases, rounds=rounds)
     n_batches = min(4, -(-len(lists) // BATCH))
     looped = Stage("loop", LoopedFULTR(lists, fairness), lists.take(np.arange(n_batches * BATCH)), 1e-3, 10**9)
@@ -118,6 +119,7 @@ def _clicks_table(size: int, rounds: int, delta: float, seed: int) -> dict[str, 
         "seconds": seconds,
         "ratios": {
             "spofr / listnet": seconds["spofr"] / seconds["listnet"],
+            "spofr_first_stage / listnet": seconds["spofr_first_stage"] / seconds["listnet"],
             "spofr_published / listnet": seconds["spofr_published"] / seconds["listnet"],
             "fultr / spofr": seconds["fultr"] / seconds["spofr"],
             "fultr_loop / fultr": seconds["fultr_loop"] / seconds["fultr"],

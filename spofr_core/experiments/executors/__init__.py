@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spofr_core.errors import ConfigError
+from spofr_core.config import MOST_WORKERS, checked_count
 from spofr_core.experiments.executors.in_process import InlineExecutor
 from spofr_core.experiments.executors.process_pool import PoolExecutor
 from spofr_core.experiments.executors.protocol import Cancelled, Emit, Executor, Failure, Order, Outcome, Task, Work
@@ -71,8 +71,7 @@ def make_executor(*, workers: int = 1, scheduler: str | None = None) -> Executor
         Address of a Dask scheduler such as "tcp://host:8786", or "local" for a Dask cluster of `workers` processes on
         this machine; or an address that begins with the name of another kind in `EXECUTORS`.
     """
-    if workers < 1:
-        raise ConfigError(f"workers is {workers}; give 1 (this process) or more.")
+    checked_count(workers, "workers", MOST_WORKERS)
     if scheduler is None:
         return InlineExecutor() if workers == 1 else PoolExecutor(workers)
     kind = scheduler.partition(":")[0]

@@ -20,7 +20,7 @@ import dask.config
 from cachetools import LRUCache
 from distributed import Client, Event, KilledWorker, LocalCluster, get_worker
 
-from spofr_core.errors import ConfigError, SpofrError
+from spofr_core.errors import ConfigError, WorkFailed
 from spofr_core.experiments.executors.protocol import (
     ATTEMPTS,
     Cancelled,
@@ -102,7 +102,7 @@ class DaskExecutor(Executor):
 
         Raises
         ------
-        SpofrError
+        WorkFailed
             When the scheduler, or every worker, has been gone for a while.
         """
         try:
@@ -112,8 +112,8 @@ class DaskExecutor(Executor):
                 raise
             raise self._lost("is gone", "start it again") from error
 
-    def _lost(self, how: str, remedy: str) -> SpofrError:
-        return SpofrError(
+    def _lost(self, how: str, remedy: str) -> WorkFailed:
+        return WorkFailed(
             f"The Dask scheduler at {self._address!r} {how}: what is done is kept. To go on from here, {remedy}, or "
             "leave --scheduler out, and give the same command."
         )

@@ -17,7 +17,8 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from spofr_core.errors import ConfigError
+from spofr_core.config import MOST_WORKERS, checked_count
+from spofr_core.errors import ConfigError, first_line
 from spofr_core.experiments.executors.protocol import (
     ATTEMPTS,
     Cancelled,
@@ -35,6 +36,8 @@ from spofr_core.parent import end_with_parent
 
 KEPT = 2
 """Shared data sets that a worker keeps; the one that was used least recently is forgotten first."""
+UNPICKLABLE = (pickle.PicklingError, TypeError, AttributeError)
+"""What pickling says of a function without a name of its own, and of what holds one."""
 PATIENCE = 0.25
 """Seconds between two looks at `stop`."""
 
@@ -51,9 +54,7 @@ class PoolExecutor(Executor):
     """
 
     def __init__(self, workers: int, *, threads: int = 1) -> None:
-        if workers < 1:
-            raise ConfigError(f"workers is {workers}; give 1 or more processes.")
-        self._count = workers
+        self._count = checked_count(workers, "workers", MOST_WORKERS)
         self._threads = threads
         self._idle: list[_Worker] = []
 
@@ -135,14 +136,23 @@ class _Worker:
         try:
             if task.data is not None:
                 self._send_data(task.data, order.share)
-            self.connection.send(("run", order.work, task))
+            self._send("run", order.work, task)
         except (BrokenPipeError, ConnectionResetError):
             return  # It died while idle; `receive` finds out.
 
     def _send_data(self, name: str, share: Callable[[str], Any]) -> None:
         if name not in self._has:
-            self.connection.send(("share", name, share(name)))
+            self._send("share", name, share(name))
         self._has[name] = None
+
+    def _send(self, *what: Any) -> None:
+        try:
+            self.connection.send(what)
+        except UNPICKLABLE as error:
+            raise ConfigError(
+                f"The work cannot be sent to other processes ({first_line(error)}): define its functions with def in a "
+                "module, or work in this process alone."
+            ) from error
 
     def receive(self) -> tuple[str, Any]:
         """The next message or outcome, or ("lost", how)."""
@@ -202,7 +212,7 @@ def _work(connection: Connection, work: Work, task: Task, shared: dict[str, Any]
         return
     try:
         connection.send(("outcome", outcome))
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
+    except UNPICKLABLE as error:
         failure = Failure(f"Its result cannot be sent back ({type(error).__name__}: {error}).")
         connection.send(("outcome", Outcome(task.key, failure=failure)))
     except (BrokenPipeError, ConnectionResetError):

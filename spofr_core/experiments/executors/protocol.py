@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from spofr_core.errors import SpofrError
+from spofr_core.errors import SpofrError, WorkFailed
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -180,7 +180,7 @@ class Executor(ABC):
             for outcome in outcomes:
                 if outcome.failure is not None:
                     failure = outcome.failure
-                    raise failure.error or SpofrError(f"Part {outcome.key} of the work failed. {failure.reason}")
+                    raise failure.error or WorkFailed(f"Part {outcome.key} of the work failed. {failure.reason}")
                 early[int(outcome.key)] = outcome.value
                 while due in early:
                     yield early.pop(due)

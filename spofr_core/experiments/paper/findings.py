@@ -16,7 +16,7 @@ from scipy import stats
 from spofr_core.evaluation.fronts import LEVELS_OF_VIOLATION, best_at_violation, lead_at_violation
 from spofr_core.evaluation.seeds import mean_interval, paired_difference, sign_of
 from spofr_core.evaluation.tradeoffs import SETTING, done, method_difference
-from spofr_core.experiments.paper.paper_sweeps import PAPER_SECONDS, VARIANTS
+from spofr_core.experiments.paper.paper_sweeps import PAPER_SECONDS, THROUGH
 from spofr_core.fairness import TOLERANCE
 from spofr_core.reporting import difference_text, method_title
 
@@ -138,7 +138,7 @@ def _near_ideal(frames: Frames) -> tuple[Verdict, list[str]]:
 
 def _mean_below_delta(frames: Frames) -> tuple[Verdict, list[str]]:
     runs = _asked(frames)
-    runs = runs[(runs["delta"] > 0) & runs["method"].isin(["spofr", "spo+"])]
+    runs = runs[(runs["delta"] > 0) & runs["method"].isin(THROUGH)]
     told, ratios = [], []
     for key, part in runs.groupby(["dataset", "notion", "delta"], observed=True):
         ratio = float((part["violation_mean"] / part["delta"]).mean())
@@ -160,7 +160,7 @@ def _penalty_steers_badly(frames: Frames) -> tuple[Verdict, list[str]]:
         rank = float(stats.spearmanr(part["penalty"], part["violation_mean"]).statistic)
         ranks.append(rank)
         told.append(
-            f"{key[0]}, {key[1]}, {_name(key[2])}: rank correlation of penalty and violation {rank:+.2f} "
+            f"{key[0]}, {key[1]}, {_name(key[2])}: rank correlation of penalty and violation {rank:+z.2f} "
             "(-1: a larger penalty always means a smaller violation)."
         )
     if not ranks:
@@ -170,7 +170,7 @@ def _penalty_steers_badly(frames: Frames) -> tuple[Verdict, list[str]]:
 
 def _end_to_end_adds(frames: Frames) -> tuple[Verdict, list[str]]:
     told, signs = [], []
-    for first in ("spofr", "spo+"):
+    for first in THROUGH:
         for row in method_difference(frames["results"], first, "pto").to_dict("records"):
             signs.append(sign_of(row))
             where = f"{row['dataset']}, {row['notion']}, delta {row['delta']:g}"
@@ -185,7 +185,7 @@ def _all_queries(frames: Frames) -> tuple[Verdict, list[str]]:
     for key, part in whole.groupby(["dataset", "notion", "method"], observed=True):
         reached = part["dcg"].notna() & part["holds"].fillna(value=False).astype(bool)
         told.append(f"{key[0]}, {key[1]}, {_name(key[2])}: every query at {reached.sum()} of {len(part)} deltas.")
-        if key[2] in ("spofr", "spo+", "pto"):
+        if key[2] in (*THROUGH, "pto"):
             good.append(bool(reached.all()))
     return ("open" if not good else "same" if all(good) else "partly"), told
 
@@ -353,7 +353,7 @@ def _all_of(signs: Sequence[str], wanted: str) -> Verdict:
 
 
 def _name(method: Any) -> str:
-    return method_title(method, VARIANTS)
+    return method_title(method)
 
 
 def _where(key: Any) -> str:

@@ -12,22 +12,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from spofr_core.errors import ConfigError
-from spofr_core.experiments.sweep_spec import RunConfig, SweepSpec
-from spofr_core.reporting import Variant, Variants, palette
+from spofr_core.experiments.sweep_spec import SweepSpec
 
 Scale = Literal["small", "paper"]
 FIGURES = ("tradeoff", "grid", "guarantee", "multigroup", "sizes", "runtime")
 PAPER_DATA = ("german-credit", "mslr")
 DATASETS = (*PAPER_DATA, "adult")
 """Samples that figures are drawn on: those of the paper, and one that it does not have."""
-SMOOTHED = {"loss": "fenchel-young", "margin": 0.0}
-"""Settings of SPOFR in the figures: after ListNet the perturbed Fenchel-Young loss, without a margin."""
-AS_PUBLISHED = {"loss": "spo+", "warm_up": "none"}
-"""Settings that make SPOFR the method of the paper: SPO+ from the first step."""
-VARIANTS: Variants = {
-    "spo+": Variant(of="spofr", title="SPOFR as published (SPO+)", colour=palette.PUBLISHED, shape="circle-open")
-}
-"""What figures and findings call such runs, and how they draw them."""
+THROUGH = ("spofr", "spofr-published")
+"""What is trained through the programme: SPOFR by the settings of this package, and by those of the paper."""
+RIVALS = (*THROUGH, "pto", "fultr", "deltr")
 PAPER_SECONDS = {
     ("spofr", 5_000): (39, 5),
     ("spofr", 50_000): (202, 1),
@@ -134,13 +128,6 @@ def sweeps_for(
     return [spec for name in datasets for spec in made[figure](name, sizes, folder)]
 
 
-def is_as_published(config: RunConfig | dict[str, Any]) -> bool:
-    """Whether a run is SPOFR as the paper has it, rather than the variant that is drawn beside it."""
-    settings = config["settings"] if isinstance(config, dict) else config.settings
-    method = config["method"] if isinstance(config, dict) else config.method
-    return method == "spofr" and all(settings.get(name) == value for name, value in AS_PUBLISHED.items())
-
-
 def _spec(name: str, sizes: Sizes, folder: str | None, **grids: Any) -> SweepSpec:
     data = sizes.data[name]
     dataset: dict[str, Any] = {"sample": name, "lists": data.lists, "test_lists": data.test_lists}
@@ -154,26 +141,16 @@ def _spec(name: str, sizes: Sizes, folder: str | None, **grids: Any) -> SweepSpe
         "deltas": sizes.deltas,
         "penalties": sizes.penalties,
         "training": sizes.training,
-        "method_settings": {"spofr": SMOOTHED},
     }
     return SweepSpec.from_dict(common | grids)
 
 
-def _published(name: str, sizes: Sizes, folder: str | None, **grids: Any) -> SweepSpec:
-    return _spec(name, sizes, folder, methods=["spofr"], method_settings={"spofr": AS_PUBLISHED}, **grids)
-
-
 def _tradeoff(name: str, sizes: Sizes, folder: str | None) -> list[SweepSpec]:
-    both = ("exposure", "merit")
-    return [_spec(name, sizes, folder, methods=["spofr"], notions=both), _published(name, sizes, folder, notions=both)]
+    return [_spec(name, sizes, folder, methods=THROUGH, notions=("exposure", "merit"))]
 
 
 def _grid(name: str, sizes: Sizes, folder: str | None) -> list[SweepSpec]:
-    methods = ["spofr", "pto", "fultr", "deltr", "unfair", "uniform"]
-    return [
-        _spec(name, sizes, folder, methods=methods, notions=sizes.grid_notions),
-        _published(name, sizes, folder, notions=sizes.grid_notions),
-    ]
+    return [_spec(name, sizes, folder, methods=[*RIVALS, "unfair", "uniform"], notions=sizes.grid_notions)]
 
 
 def _multigroup(name: str, sizes: Sizes, folder: str | None) -> list[SweepSpec]:
@@ -192,5 +169,4 @@ def _runtime(name: str, sizes: Sizes, folder: str | None) -> list[SweepSpec]:
     if name != "german-credit":
         return []
     grids: dict[str, Any] = {"clicks": sizes.data[name].all_clicks, "deltas": [0.03], "penalties": [1.0], "seeds": 1}
-    timed = _spec(name, sizes, folder, methods=["spofr", "pto", "fultr", "deltr"], **grids)
-    return [timed, _published(name, sizes, folder, **grids)]
+    return [_spec(name, sizes, folder, methods=RIVALS, **grids)]

@@ -35,9 +35,8 @@ from spofr_core.experiments.paper.paper_sweeps import (
     DATASETS,
     FIGURES,
     PAPER_DATA,
-    VARIANTS,
+    RIVALS,
     Scale,
-    is_as_published,
     sweeps_for,
 )
 from spofr_core.experiments.paper.reproduction_page import index_page
@@ -169,8 +168,6 @@ class MadeFigure:
 
 def _make(figure: str, configs: Sequence[RunConfig], store: RunStore, data: str) -> MadeFigure:
     frame = results(store, [config.run for config in configs])
-    published = [config.run for config in configs if is_as_published(config)]
-    frame.loc[frame["run"].isin(published), "method"] = "spo+"
     frames: dict[str, pd.DataFrame] = {"results": frame}
     charts: dict[str, go.Figure] = {}
     if len(done(frame)):
@@ -188,13 +185,11 @@ def _draw_tradeoff(
     frames["price"] = price_of_fairness(runs)
     frames["achieved"] = asked_and_achieved(runs)
     for (dataset, method), part in frames["tradeoff"].groupby(["dataset", "method"], observed=True):
-        title = f"{dataset}: {method_title(method, VARIANTS)}, fairness against utility"
-        charts[f"tradeoff-{dataset}-{_file(method)}"] = draw.tradeoff_figure(
-            part, "notion", variants=VARIANTS, title=title
-        )
+        title = f"{dataset}: {method_title(method)}, fairness against utility"
+        charts[f"tradeoff-{dataset}-{method}"] = draw.tradeoff_figure(part, "notion", title=title)
     for (dataset, notion), part in frames["achieved"].groupby(["dataset", "notion"], observed=True):
         title = f"{dataset}, {notion}: asked for and achieved"
-        charts[f"achieved-{dataset}-{notion}"] = draw.achieved_figure(part, variants=VARIANTS, title=title)
+        charts[f"achieved-{dataset}-{notion}"] = draw.achieved_figure(part, title=title)
     exact = _exact(store, runs)
     if exact is not None:
         frames["exact"] = exact
@@ -210,9 +205,7 @@ def _draw_grid(
     frames["matched"] = best_at_violation(runs)
     frames["end-to-end"] = method_difference(runs, "spofr", "pto")
     for (dataset, notion), part in frames["grid"].groupby(["dataset", "notion"], observed=True):
-        charts[f"grid-{dataset}-{notion}"] = draw.grid_figure(
-            part, variants=VARIANTS, title=f"{dataset}, {notion}: every trained model"
-        )
+        charts[f"grid-{dataset}-{notion}"] = draw.grid_figure(part, title=f"{dataset}, {notion}: every trained model")
 
 
 def _draw_guarantee(
@@ -223,10 +216,10 @@ def _draw_guarantee(
     frames["guarantee"] = guarantees(runs, test, validation)
     frames["guarantee-selected-on-test"] = guarantees(runs, test, select="test")
     shown = frames["guarantee"][frames["guarantee"]["level"].isin(SHOWN_LEVELS)]
-    shown = shown[shown["method"].isin(["spofr", "spo+", "pto", "fultr", "deltr"])]
+    shown = shown[shown["method"].isin(RIVALS)]
     for (dataset, notion), part in shown.groupby(["dataset", "notion"], observed=True):
         title = f"{dataset}, {notion}: best model for each delta and share of queries"
-        charts[f"guarantee-{dataset}-{notion}"] = draw.guarantee_figure(part, variants=VARIANTS, title=title)
+        charts[f"guarantee-{dataset}-{notion}"] = draw.guarantee_figure(part, title=title)
 
 
 def _draw_multigroup(
@@ -234,10 +227,8 @@ def _draw_multigroup(
 ) -> None:
     frames["multigroup"] = multi_group(runs)
     for (dataset, method), part in frames["multigroup"].groupby(["dataset", "method"], observed=True):
-        title = f"{dataset}: {method_title(method, VARIANTS)} with 2 to 7 groups"
-        charts[f"multigroup-{dataset}-{_file(method)}"] = draw.tradeoff_figure(
-            part, "groups", variants=VARIANTS, title=title
-        )
+        title = f"{dataset}: {method_title(method)} with 2 to 7 groups"
+        charts[f"multigroup-{dataset}-{method}"] = draw.tradeoff_figure(part, "groups", title=title)
 
 
 def _draw_sizes(
@@ -246,7 +237,7 @@ def _draw_sizes(
     frames["sizes"] = training_sizes(runs)
     for (dataset,), part in frames["sizes"].groupby(["dataset"], observed=True):
         title = f"{dataset}: SPOFR by training size"
-        charts[f"sizes-{dataset}"] = draw.tradeoff_figure(part, "clicks", variants=VARIANTS, title=title)
+        charts[f"sizes-{dataset}"] = draw.tradeoff_figure(part, "clicks", title=title)
 
 
 def _draw_runtime(
@@ -254,9 +245,7 @@ def _draw_runtime(
 ) -> None:
     frames["runtime"] = run_times(runs)
     for (dataset,), part in frames["runtime"].groupby(["dataset"], observed=True):
-        charts[f"runtime-{dataset}"] = draw.run_time_figure(
-            part, variants=VARIANTS, title=f"{dataset}: time of an epoch"
-        )
+        charts[f"runtime-{dataset}"] = draw.run_time_figure(part, title=f"{dataset}: time of an epoch")
 
 
 _DRAWN: dict[str, Drawer] = {
@@ -324,7 +313,3 @@ def _write_frame(folder: Path, name: str, frame: pd.DataFrame) -> None:
     frame.to_parquet(buffer, index=False)
     write_whole(folder / f"{name}.parquet", buffer.getvalue())
     write_csv(frame, folder / f"{name}.csv")
-
-
-def _file(method: object) -> str:
-    return "spo-plus" if method == "spo+" else str(method)

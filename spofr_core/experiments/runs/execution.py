@@ -129,7 +129,7 @@ def _output(
 
 def query_frame(table: QueryTable, data: RankingDataset) -> pd.DataFrame:
     """A row per query: query, applicable, violation = max over groups of abs(violation), the signed violation of each
-    group, dcg, ideal_dcg (of the order by relevance)."""
+    group, dcg, ideal_dcg (of the order by relevance); added_dcg, where labels below 0 were shifted: the DCG of that."""
     columns: dict[str, Any] = {
         "query": [str(name) for name in table.query_ids.tolist()],
         "applicable": table.applicable,
@@ -137,6 +137,9 @@ def query_frame(table: QueryTable, data: RankingDataset) -> pd.DataFrame:
     }
     if table.dcg is not None and data.relevance is not None:
         columns |= {"dcg": table.dcg, "ideal_dcg": ideal_dcg(data.relevance, data.offsets, Discount())}
+        if data.label_shift:
+            shift = np.full(data.n_items, data.label_shift)
+            columns["added_dcg"] = ideal_dcg(shift, data.offsets, Discount())
     columns |= {f"violation of {name}": table.violation[:, g] for g, name in enumerate(table.group_names)}
     return pd.DataFrame(columns)
 
@@ -146,14 +149,15 @@ def measure(frame: pd.DataFrame, delta: float | dict[str, float] | None) -> dict
 
     `fair_share` is the share of the applicable queries that hold delta.
 
-    nDCG is the mean over queries with a relevant item of dcg / ideal_dcg.
+    nDCG is the mean over queries with a relevant item of dcg / ideal_dcg, of labels shifted to 0 or more.
     """
     violation = frame.loc[frame["applicable"], "violation"].to_numpy()
-    relevant = frame[frame["ideal_dcg"] > 0]
+    added = frame.get("added_dcg", 0.0)
+    reached, ideal = frame["dcg"] + added, frame["ideal_dcg"] + added
     return {
         "dcg": float(frame["dcg"].mean()),
         "ideal_dcg": float(frame["ideal_dcg"].mean()),
-        "ndcg": float((relevant["dcg"] / relevant["ideal_dcg"]).mean()) if len(relevant) else None,
+        "ndcg": float((reached / ideal)[ideal > 0].mean()) if (ideal > 0).any() else None,
         "violation_mean": float(violation.mean()) if len(violation) else None,
         "violation_max": float(violation.max()) if len(violation) else None,
         "fair_share": _fair_share(frame[frame["applicable"]], delta) if len(violation) and delta is not None else None,

@@ -59,6 +59,12 @@ class RunRecord:
         return content
 
     @property
+    def method(self) -> str:
+        """The method as tables name it, with its scorer, and what its model is where a margin kept a warm-up."""
+        settings = self.settings
+        return with_scorer(settings["method"], settings.get("settings", {}), self.report.get("best"))
+
+    @property
     def fingerprint(self) -> str:
         """Hash of the data that the run was begun with."""
         return str(self._content["data"])
@@ -103,7 +109,7 @@ class RunRecord:
         dataset = settings["dataset"]
         label = dataset["sample"] or DatasetSpec(file=dataset["file"]).label
         given = {name: settings[name] for name in ("method", "delta", "penalty", "notion", "clicks", "seed")}
-        given["method"] = with_scorer(given["method"], settings.get("settings", {}))
+        given["method"] = self.method
         if isinstance(given["delta"], dict):
             given["delta"] = None  # a table has room for one number; all of them are in the settings
         given["unit"] = settings.get("unit", "absolute")

@@ -17,6 +17,7 @@ from spofr_core.errors import ConfigError, DataError
 from spofr_core.experiments.runs.run_output import RESULT_COLUMNS
 from spofr_core.experiments.runs.store import RunStore
 from spofr_core.files import explain_full_disk, write_whole
+from spofr_core.learning import told_apart
 
 _TEXT = ("run", "dataset", "method", "unit", "notion", "status")
 _WHOLE = ("groups", "clicks", "seed")
@@ -30,10 +31,13 @@ def results_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 
 def results(store: RunStore, runs: Iterable[str] | None = None) -> pd.DataFrame:
-    """One row per run of the store, or of these runs: the columns `RESULT_COLUMNS`."""
+    """One row per run of the store, or of these runs: the columns `RESULT_COLUMNS`; variants of a method told apart."""
     wanted = None if runs is None else set(runs)
     records = [record for record in store.records() if wanted is None or record.run in wanted]
-    return results_frame(record.row() for record in records)
+    frame = results_frame(record.row() for record in records)
+    settings = [record.settings.get("settings", {}) for record in records]
+    names = told_apart(frame["method"].tolist(), settings, frame["dataset"].tolist())
+    return frame.assign(method=pd.Series(names, dtype="str"))
 
 
 def collect(store: RunStore) -> pd.DataFrame:

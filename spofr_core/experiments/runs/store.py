@@ -38,7 +38,7 @@ from spofr_core.experiments.runs.claim import Claim
 from spofr_core.experiments.runs.record import RunRecord, is_record, is_run_name
 from spofr_core.experiments.runs.run_lock import FileLock, Owner
 from spofr_core.experiments.sweep_spec import RunConfig
-from spofr_core.files import explain_full_disk, parse_json, read_json, size_of, write_json
+from spofr_core.files import explain_full_disk, parse_json, read_json, size_of, whole_file, write_json
 
 FORMAT, FORMAT_VERSION = "spofr-runs", 1
 ABANDONED = 3600.0
@@ -265,16 +265,15 @@ class RunStore:
     def export(self, runs: Iterable[str], path: str | Path) -> Path:
         """Write runs into one zip file: their configs, results, models and logs, without checkpoints."""
         target = Path(path)
-        partial = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
-        try:
-            with explain_full_disk(target.parent), zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-                for run in runs:
-                    folder = self.folder(run)
-                    for file in sorted(f for f in folder.rglob("*") if f.is_file()):
-                        inside = file.relative_to(folder)
-                        if inside.parts[0] != "checkpoint" and not file.name.startswith("."):
-                            archive.write(file, f"{run}/{inside.as_posix()}")
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        with (
+            explain_full_disk(target.parent),
+            whole_file(target) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for run in runs:
+                folder = self.folder(run)
+                for part in sorted(f for f in folder.rglob("*") if f.is_file()):
+                    inside = part.relative_to(folder)
+                    if inside.parts[0] != "checkpoint" and not part.name.startswith("."):
+                        archive.write(part, f"{run}/{inside.as_posix()}")
         return target

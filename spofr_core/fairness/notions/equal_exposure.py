@@ -28,6 +28,7 @@ class EqualExposure(Notion):
     difference = "the difference from the list's mean"
     plain_limit = "The limit says how far a group may be from being seen as much as the list's average."
     always_feasible = True
+    bounds_by_length = True
 
     def scale_and_target(
         self, fairness: Fairness, composition: Composition, mean_exposure: FloatArray

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MeritWeighted(Notion):
-    """abs(mu e_g - mu_g e) <= delta, with mu the mean merit of the list's own items.
+    """abs(mu e_g - mu_g e) <= delta, with mu the mean merit of the list's own items, those of a named group.
 
     No policy can give a small group of great merit more than the top positions hold, so some deltas cannot be had.
     """
@@ -59,7 +59,7 @@ class MeritWeighted(Notion):
 
 def _mean_merit(fairness: Fairness, composition: Composition) -> FloatArray:
     merits = fairness.group_merits(composition.group_names)
-    return np.asarray((composition.sizes @ merits) / np.maximum(composition.lengths, 1))
+    return np.asarray((composition.sizes @ merits) / np.maximum(composition.grouped, 1))
 
 
 NOTIONS.register(MeritWeighted())

@@ -48,6 +48,8 @@ class Notion(ABC):
         Whether `Fairness.merits` must be given.
     always_feasible : bool
         Whether every list has a policy that holds delta = 0, so that nothing has to be checked.
+    bounds_by_length : bool
+        Whether scale, target and share base hang on the length of the list alone, and not on its groups.
     no_items : str
         Why it makes no sense where each item is on its own, as a sentence; empty where it does.
     """
@@ -68,6 +70,7 @@ class Notion(ABC):
     caveat: str = "This notion compares exposure alone; it does not ask whether a difference follows relevance."
     needs_merits: bool = False
     always_feasible: bool = False
+    bounds_by_length: bool = False
     no_items: str = ""
 
     @abstractmethod
@@ -114,7 +117,7 @@ class Notion(ABC):
         """Why the notion cannot be used on this data, as a sentence; None where it can."""
         if data.each_item and self.no_items:
             return self.no_items
-        if self.needs_merits and (data.relevance is None or not data.relevance.any()):
+        if self.needs_merits and (data.gains is None or not data.gains.any()):
             return f"{self.label} needs relevance labels."
         return None
 

@@ -34,6 +34,7 @@ class PairwiseGap(Notion):
     ) -> tuple[FloatArray, FloatArray]:
         """Since n_0 e_0 + n_1 e_1 = n e, e_0 - e_1 = (n / n_1) (e_0 - e): scale n / n_other, target scale * e."""
         _refuse_three_groups(composition)
+        _refuse_ungrouped(composition)
         sizes, lengths, two = composition.sizes, composition.lengths, composition.applicable[:, None]
         other = np.where(two, lengths[:, None] - sizes, 1)
         scale = np.where(two, lengths[:, None] / np.maximum(other, 1), 1.0)
@@ -43,7 +44,9 @@ class PairwiseGap(Notion):
         """A gap is between two groups."""
         if data.each_item:
             return self.no_items
-        return None if data.n_groups == 2 else "A gap needs exactly two groups."
+        if data.n_groups != 2:
+            return "A gap needs exactly two groups."
+        return None if data.grouped.all() else "A gap needs items that are all of one of the two groups."
 
 
 def _refuse_three_groups(composition: Composition) -> None:
@@ -54,6 +57,19 @@ def _refuse_three_groups(composition: Composition) -> None:
         raise ConfigError(
             f"The gap notion compares two groups, but list {query} has {len(names)} of them "
             f"({', '.join(names[:5])}); use notion='exposure', which takes any number."
+        )
+
+
+def _refuse_ungrouped(composition: Composition) -> None:
+    if composition.ungrouped is None:
+        return
+    beside = composition.applicable & (composition.ungrouped > 0)
+    if beside.any():
+        query = int(np.argmax(beside))
+        raise ConfigError(
+            f"The gap notion takes lists whose items are all of one of two groups: list {query} has "
+            f"{composition.lengths[query]} items, {composition.ungrouped[query]} without a group; use "
+            "notion='exposure', or drop the rows without a group (drop_rows=True)."
         )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spofr_core.fairness import Discount
 from spofr_core.learning.lists import Batch
+from spofr_core.learning.losses import LOSSES, RelevanceLoss
 from spofr_core.learning.losses.relevance import OnePassLoss
 
 FloatArray = NDArray[np.float64]
@@ -70,3 +71,14 @@ def _pairs(  # pragma: no cover
                 curvature[start + i] += cost * p * (1.0 - p)
                 curvature[start + j] += cost * p * (1.0 - p)
     return total
+
+
+LOSSES.register(
+    RelevanceLoss(
+        "lambdarank",
+        "Over pairs (LambdaRank)",
+        lambda lists, discount, per_list: LambdaRank(discount),
+        learns="order",
+        pairs=True,
+    )
+)

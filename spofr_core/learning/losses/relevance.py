@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from spofr_core.learning.lists import Batch
+from spofr_core.learning.losses import LOSSES, RelevanceLoss
 
 FloatArray = NDArray[np.float64]
 State = dict[str, NDArray[Any]]
@@ -69,7 +70,15 @@ class Loss(ABC):
 
 
 class DirectLoss(Loss):
-    """A loss whose gradient in the scores comes with its value, from compiled code instead of recorded operations."""
+    """A loss whose gradient in the scores comes with its value, from compiled code instead of recorded operations.
+
+    Networks and trees both take `value_and_gradient`; a subclass changes that, not the call.
+    """
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__call__" in vars(cls):
+            raise TypeError(f"{cls.__name__} must override value_and_gradient: training never calls a DirectLoss.")
 
     @abstractmethod
     def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
@@ -105,6 +114,33 @@ class OnePassLoss(DirectLoss):
     def curvature(self, scores: FloatArray, batch: Batch) -> FloatArray:
         """Second derivative of the sum in each score."""
         return self.derivatives(scores, batch)[2]
+
+
+class MixedLoss(DirectLoss):
+    """One loss plus a weight times another. The first says where a scorer begins and how curved the sum is."""
+
+    def __init__(self, first: Loss, second: Loss, weight: float) -> None:
+        self._first, self._second, self._weight = first, second, weight
+        self.needs_relevant = first.needs_relevant or second.needs_relevant
+        self.curvature, self.usual_score = first.curvature, first.usual_score  # type: ignore[method-assign]
+
+    def value_and_gradient(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray]:
+        """Sum over the lists of the batch, and its gradient."""
+        parts = (self._first.value_and_gradient(scores, batch), self._second.value_and_gradient(scores, batch))
+        return parts[0][0] + self._weight * parts[1][0], parts[0][1] + self._weight * parts[1][1]
+
+    def start_epoch(self, seed: int) -> None:
+        """Seed both."""
+        self._first.start_epoch(seed)
+        self._second.start_epoch(seed)
+
+    def state(self) -> State:
+        """That of the second: losses that learn relevance have none."""
+        return self._second.state()
+
+    def restore(self, state: State) -> None:
+        """Continue from `state`."""
+        self._second.restore(state)
 
 
 class _GivenGradient(torch.autograd.Function):
@@ -179,3 +215,11 @@ class Logistic(Loss):
         labels = batch.labels.numpy().astype(np.float64)
         relevant, others = float(labels.sum()), float(np.sum(labels <= 0))
         return math.log(relevant / others) if relevant and others else 0.0
+
+
+LOSSES.register(
+    RelevanceLoss("listnet", "Over the list (ListNet)", lambda lists, discount, per_list: ListNet(per_list=per_list))
+)
+LOSSES.register(
+    RelevanceLoss("logistic", "Item by item (logistic)", lambda lists, discount, per_list: Logistic(), learns="odds")
+)

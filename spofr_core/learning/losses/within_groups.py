@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spofr_core.errors import DataError
 from spofr_core.learning.lists import Batch, Lists
+from spofr_core.learning.losses import LOSSES, RelevanceLoss
 from spofr_core.learning.losses.relevance import OnePassLoss
 from spofr_core.learning.losses.through_programme import RowsOfBatch
 
@@ -47,8 +48,9 @@ class ListNetWithinGroups(OnePassLoss):
                 "has two of them. Take the loss 'listnet', or groups of several items.",
                 column="group",
             )
-        self._codes, self._rows = np.asarray(lists.codes, dtype=np.int64), RowsOfBatch(lists)
-        self._n_groups, self._per_list = len(lists.group_names), per_list
+        blocks = lists.composition  # items without a group keep an order among themselves, too
+        self._codes, self._rows = blocks.block_codes(lists.codes).astype(np.int64), RowsOfBatch(lists)
+        self._n_groups, self._per_list = blocks.blocks.shape[1], per_list
 
     def derivatives(self, scores: FloatArray, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
         """The curvature is p_i (1 - p_i) times the group's labels in the list summed, p the softmax over the group."""
@@ -84,3 +86,13 @@ def _within(  # pragma: no cover
             gradient[i] = wanted[g] * p - labels[i]
             curvature[i] = wanted[g] * p * (1.0 - p)
     return value
+
+
+LOSSES.register(
+    RelevanceLoss(
+        "listnet-within-groups",
+        "Over each group of the list (ListNet within groups)",
+        lambda lists, discount, per_list: ListNetWithinGroups(lists, per_list=per_list),
+        learns="order",
+    )
+)

@@ -73,8 +73,10 @@ class DELTR(SortedEstimator):
                     f"protected is {self.settings.protected!r}, but the groups are {list(lists.group_names)}."
                 )
             return lists.group_names.index(self.settings.protected)
-        counts = np.bincount(lists.codes, minlength=len(lists.group_names))
-        means = np.bincount(lists.codes, weights=lists.labels.numpy(), minlength=len(counts)) / np.maximum(counts, 1)
+        grouped = lists.codes >= 0
+        codes, labels = lists.codes[grouped], lists.labels.numpy()[grouped]
+        counts = np.bincount(codes, minlength=len(lists.group_names))
+        means = np.bincount(codes, weights=labels, minlength=len(counts)) / np.maximum(counts, 1)
         return int(np.argmin(np.where(counts > 0, means, np.inf)))
 
     def _stages(self, lists: Lists) -> list[Stage]:
@@ -87,8 +89,8 @@ class DELTR(SortedEstimator):
 
         def penalty(scores: FloatArray, _exposure: FloatArray) -> float:
             p = list_softmax(scores, lists.offsets)
-            inside = lists.codes == protected
-            gap = _list_mean(p, ~inside, lists.offsets) - _list_mean(p, inside, lists.offsets)
+            inside, outside = lists.codes == protected, (lists.codes >= 0) & (lists.codes != protected)
+            gap = _list_mean(p, outside, lists.offsets) - _list_mean(p, inside, lists.offsets)
             hinge = np.nan_to_num(np.maximum(gap, 0.0)) ** 2
             return self.settings.penalty * float(np.average(hinge, weights=lists.weights))
 
@@ -102,6 +104,7 @@ class ExposureHinge(Loss):
         self._listnet = ListNet()
         self._rows = RowsOfBatch(lists)
         self._inside = (lists.codes == protected).astype(np.float32)
+        self._outside = (lists.codes >= 0).astype(np.float32) - self._inside
         self._penalty = penalty
 
     def __call__(self, scores: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -110,8 +113,10 @@ class ExposureHinge(Loss):
         if self._penalty == 0:
             return loss
         p = torch.softmax(batch.score_matrix(scores), dim=1)
-        inside = batch.matrix(torch.from_numpy(self._rows.take(self._inside, batch))).to(scores.dtype)
-        outside = 1.0 - inside if batch.real is None else batch.real.to(scores.dtype) - inside
+        inside, outside = (
+            batch.matrix(torch.from_numpy(self._rows.take(mask, batch))).to(scores.dtype)
+            for mask in (self._inside, self._outside)
+        )
         n_inside, n_outside = inside.sum(dim=1), outside.sum(dim=1)
         both = (n_inside > 0) & (n_outside > 0)
         gap = (p * outside).sum(dim=1) / n_outside.clamp(min=1) - (p * inside).sum(dim=1) / n_inside.clamp(min=1)

@@ -154,7 +154,7 @@ class PolicyGradient(DirectLoss):
         self._settings = settings
         self._pairs = Pairs(lists, fairness)
         self._rows = RowsOfBatch(lists)
-        self._codes = lists.codes.astype(np.int64)
+        self._codes = lists.composition.block_codes(lists.codes).astype(np.int64)  # the last: without a group, no cost
         self._v = fairness.position_bias.vector(lists.longest)
         self._w = discount.vector(lists.longest)
         self._n_groups = len(lists.group_names)
@@ -178,6 +178,7 @@ class PolicyGradient(DirectLoss):
         codes = self._rows.take(self._codes, batch)
         counts, present = self._pairs.counts[batch.queries], self._pairs.present[batch.queries]
         per_item = self._pairs.prices(2.0 * s.penalty * self.disparities(), present) / np.maximum(counts, 1)
+        per_item = np.pad(per_item, ((0, 0), (0, 1)))
         lengths = np.diff(batch.offsets)
         costs = per_item[np.repeat(np.arange(len(batch)), lengths), codes]
         self._draw += 1
@@ -189,11 +190,11 @@ class PolicyGradient(DirectLoss):
             batch.offsets,
             self._v,
             self._w,
-            n_groups=self._n_groups,
+            n_groups=self._n_groups + 1,
             samples=s.samples,
             seed=self._draw,
         )
-        self._remember(exposure / np.maximum(counts, 1), present)
+        self._remember(exposure[:, :-1] / np.maximum(counts, 1), present)
         value = -float(reward.sum())
         if self._entropy > 0:
             entropy, slope = top_one_entropy(scores, batch.offsets)

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from spofr_core.data.calibration import Calibration, LogisticCalibration
 from spofr_core.fairness import Discount
 from spofr_core.learning.decisions import Decision, FairDecision
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.losses.by_name import WITHOUT_SCALE, relevance_loss
+from spofr_core.learning.losses import LOSSES
 from spofr_core.learning.losses.links import Probabilities
 from spofr_core.learning.losses.relevance import Loss
 from spofr_core.learning.methods import METHODS, Method
@@ -29,14 +29,14 @@ class RelevanceSettings(TrainingSettings):
 
     Parameters
     ----------
-    loss : {"listnet", "listnet-within-groups", "logistic", "lambdarank"}
-        Over the list, over the items of each group of the list, for each item on its own, or over pairs, for the order
-        alone. `scorer="logistic"` of older settings is read as this.
+    loss : str, default "listnet"
+        One of `LOSSES`: over the list, over the items of each group of the list, for each item on its own, or over
+        pairs, for the order alone. `scorer="logistic"` of older settings is read as this.
     weighting : {"labels", "lists"}
         Of ListNet: whether lists weigh as much as the sum of their labels, or all the same.
     """
 
-    loss: Literal["listnet", "listnet-within-groups", "logistic", "lambdarank"] = "listnet"
+    loss: str = "listnet"
     weighting: Literal["labels", "lists"] = "labels"
 
     @model_validator(mode="before")
@@ -44,9 +44,16 @@ class RelevanceSettings(TrainingSettings):
     def _older_names(cls, settings: dict[str, Any]) -> dict[str, Any]:
         return renamed_settings(settings)
 
+    @field_validator("loss")
+    @classmethod
+    def _known_loss(cls, loss: str) -> str:
+        if loss not in LOSSES:
+            raise ValueError(LOSSES.refusal(loss))
+        return loss
+
     def relevance_loss(self, lists: Lists, discount: Discount) -> Loss:
         """The loss of these settings, for these training lists."""
-        return relevance_loss(self.loss, lists, discount, per_list=self.weighting == "lists")
+        return LOSSES[self.loss].build(lists, discount, self.weighting == "lists")
 
 
 class PredictThenOptimizeSettings(RelevanceSettings):
@@ -66,7 +73,9 @@ class PredictThenOptimizeSettings(RelevanceSettings):
     @property
     def calibrated(self) -> bool:
         """Whether the way from scores to estimates is fitted after the training."""
-        return self.estimates == "calibrated" or (self.estimates == "probabilities" and self.loss in WITHOUT_SCALE)
+        return self.estimates == "calibrated" or (
+            self.estimates == "probabilities" and LOSSES[self.loss].learns == "order"
+        )
 
 
 class PredictThenOptimize(ProgrammeEstimator):
@@ -97,7 +106,7 @@ class PredictThenOptimize(ProgrammeEstimator):
         if self.settings.calibrated:
             calibration = self.learned.calibration
             return scores if calibration is None else calibration.estimates(scores)
-        if self.settings.loss == "logistic":
+        if LOSSES[self.settings.loss].learns == "odds":
             return Probabilities().estimates(scores, offsets)
         return list_softmax(scores, offsets)
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.lists import Lists
-from spofr_core.learning.losses.by_name import relevance_loss
+from spofr_core.learning.losses import LOSSES
 from spofr_core.learning.losses.links import Link, ListShares, Probabilities, RawScores
+from spofr_core.learning.losses.relevance import MixedLoss
 from spofr_core.learning.losses.through_programme import FenchelYoung, ProgrammeLoss, SPOPlus
-from spofr_core.learning.methods import METHODS, Method
+from spofr_core.learning.methods import METHODS, WARM_UP, Method
 from spofr_core.learning.methods.guaranteed import ProgrammeEstimator
 from spofr_core.learning.trainer import Stage
 from spofr_core.learning.training_settings import TrainingSettings
 
+if TYPE_CHECKING:
+    from spofr_core.learning.methods.spofr_published import PublishedSPOFR
+
 FloatArray = NDArray[np.float64]
+
+
+MIX = 0.3
+"""Weight of SPO+ beside ListNet: from 0.1 to 3 the gains are alike, and less costs less where data is scarce."""
 
 
 class SPOFRSettings(TrainingSettings):
@@ -26,11 +36,12 @@ class SPOFRSettings(TrainingSettings):
     Parameters
     ----------
     loss : {"spo+", "fenchel-young"}
-        The loss through the programme. SPO+ without a warm-up is the method of the paper, faithfully: ties broken by a
-        seed, and the scores themselves go into the programme. After a warm-up it is SPO+ with its remedies.
-    warm_up : {"listnet", "listnet-within-groups", "logistic", "none"}
-        Train with this loss first, until validation stops improving, and go on from the best weights. None, in
-        configurations of before: "listnet" for Fenchel-Young, "none" for SPO+.
+        The loss through the programme. SPO+ without a first stage is that of the paper, faithfully: ties broken by a
+        seed, and the scores themselves go into the programme. After a first stage it is SPO+ with its remedies.
+    warm_up : str, default "listnet"
+        The loss of relevance in the first stage, one of `LOSSES`, beside `mix` times the one through the programme,
+        until validation stops improving; the second stage goes on from the best weights. "none": there is no first
+        stage. None, in configurations of before: "listnet" for Fenchel-Young, "none" for SPO+.
     estimates : {"probabilities", "scores"}, optional
         What the programme is given, in training and afterwards: the probability of relevance after a logistic warm-up,
         else n times the softmax of the list's scores; or the scores. Default: "scores" for SPO+ without a warm-up, else
@@ -51,14 +62,17 @@ class SPOFRSettings(TrainingSettings):
         same.
     fine_tuning_rate : float, optional
         Learning rate after a warm-up; that of the warm-up by default.
-    margin : float, default 1
-        Training through the programme replaces the warm-up only if it gains this many standard errors of utility on the
-        validation lists, counted by items. 1 keeps most gains by chance out. None, in configurations of before: 1 for
-        SPO+, 0 for Fenchel-Young.
+    mix : float, optional
+        Weight of the loss through the programme beside the warm-up's own, from the first step on, so that no weights
+        are kept that have not been through it. 0 is a plain warm-up. Default: 0.3, or 0 with a margin.
+    margin : float, default 0
+        The cautious choice: training through the programme replaces the warm-up only if it gains this many standard
+        errors of utility on the validation lists, counted by items. Where it does not, the model is that of
+        `PredictThenOptimize`. None, in configurations of before: 1 for SPO+, 0 for Fenchel-Young.
     """
 
     loss: Literal["spo+", "fenchel-young"] = "spo+"
-    warm_up: Literal["listnet", "listnet-within-groups", "logistic", "none"] | None = "listnet"
+    warm_up: str | None = "listnet"
     estimates: Literal["probabilities", "scores"] | None = None
     target: Literal["labels", "policy"] = "labels"
     sigma: float = Field(default=0.3, gt=0)
@@ -66,7 +80,16 @@ class SPOFRSettings(TrainingSettings):
     ties: Literal["random", "scores"] | None = None
     weighting: Literal["labels", "lists"] = "labels"
     fine_tuning_rate: float | None = Field(default=None, gt=0)
-    margin: float | None = Field(default=1.0, ge=0)
+    mix: float | None = Field(default=None, ge=0)
+    margin: float | None = Field(default=0.0, ge=0)
+
+    @field_validator("warm_up")
+    @classmethod
+    def _known_warm_up(cls, warm_up: str | None) -> str | None:
+        if warm_up in (None, "none") or (warm_up in LOSSES and not LOSSES[warm_up].pairs):
+            return warm_up
+        known = [loss.name for loss in LOSSES.values() if not loss.pairs]
+        raise ValueError(f"a warm-up must be one of {[*known, 'none']}, got {warm_up!r}.")
 
     @property
     def first_loss(self) -> str:
@@ -90,11 +113,17 @@ class SPOFRSettings(TrainingSettings):
         return 1.0 if self.loss == "spo+" else 0.0
 
     @property
+    def first_mix(self) -> float:
+        """Weight of the loss through the programme in the first stage."""
+        return self.mix if self.mix is not None else 0.0 if self.needed_gain else MIX
+
+    @property
     def link(self) -> Link:
         """From scores to what the programme is given."""
         if (self.estimates or ("scores" if self._as_published else "probabilities")) == "scores":
             return RawScores()
-        return Probabilities() if self.first_loss == "logistic" else ListShares()
+        first = self.first_loss
+        return Probabilities() if first != "none" and LOSSES[first].learns == "odds" else ListShares()
 
 
 class SPOFR(ProgrammeEstimator):
@@ -106,12 +135,10 @@ class SPOFR(ProgrammeEstimator):
     What is guaranteed: delta, in every list, whatever was learned, at training's delta or any other given to
     `policies`. The policies are optimal for the predicted relevance; how good that is depends on the training.
 
-    Which loss: SPO+ from the first step (`warm_up="none"`), as published, is misled by rare binary labels, whose noise
-    is not symmetric, and falls behind `PredictThenOptimize`. The default starts like the latter, from ListNet, goes on
-    with SPO+, and keeps what that finds if it gains more than chance on the validation lists; where it does not, the
-    model is the one of `PredictThenOptimize`. With a network, thousands of lists, few features and delta near 0 it is
-    half a percent ahead (docs/quality.md). The perturbed Fenchel-Young loss (`loss="fenchel-young"`) is ahead of SPO+
-    nowhere.
+    Which loss: SPO+ alone, as published (`SPOFR.published`), is misled by rare binary labels, whose noise is not
+    symmetric, and falls behind `PredictThenOptimize`. The default minimises ListNet plus SPO+ from the first step, then
+    SPO+ alone, and keeps the step of both that is best on the validation lists: all its weights have been through the
+    programme. docs/quality.md says where that gains something.
 
     Parameters
     ----------
@@ -151,16 +178,25 @@ class SPOFR(ProgrammeEstimator):
     settings_type = SPOFRSettings
     settings: SPOFRSettings
 
+    @staticmethod
+    def published(fairness: Fairness, *, discount: Discount | None = None, **settings: Any) -> PublishedSPOFR:
+        """The paper's own recipe, as `METHODS["spofr-published"]`."""
+        from spofr_core.learning.methods.spofr_published import PublishedSPOFR
+
+        return PublishedSPOFR(fairness, discount=discount, **settings)
+
     def _stages(self, lists: Lists) -> list[Stage]:
         settings, teaching = self.settings, self._teaching(lists)
         loss, first = self._loss(teaching), settings.first_loss
         if first == "none":
-            return [self._stage(settings.loss, loss, teaching)]
-        per_list = settings.weighting == "lists"
-        warm_up = self._stage(
-            f"{first} warm-up", relevance_loss(first, teaching, self.discount, per_list=per_list), lists
-        )
-        return [warm_up, self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate, settings.needed_gain)]
+            return [replace(self._stage(settings.loss, loss, teaching), anew=True)]
+        relevance = LOSSES[first].build(teaching, self.discount, settings.weighting == "lists")
+        through = self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate, settings.needed_gain)
+        if not settings.first_mix:
+            plain = self._stage(f"{first} {WARM_UP}", relevance, lists)
+            return [plain, replace(through, anew=not settings.needed_gain)]
+        mixed = MixedLoss(relevance, self._loss(teaching), settings.first_mix)
+        return [replace(self._stage(f"{first} + {settings.loss}", mixed, teaching), anew=True), through]
 
     def _loss(self, lists: Lists) -> ProgrammeLoss:
         settings, programme = self.settings, self._programme(lists)

@@ -19,11 +19,11 @@ def _per_query(view: RankingView) -> Values:
     list, so that it is at most the mean over the queries.
     """
     offsets = view.data.offsets
-    nothing = view.list_relevance <= 0
+    nothing = view.list_gains <= 0
     exposure = list_sums(view.item_exposure, offsets)
     lengths = view.data.list_lengths
     attention = view.item_exposure / np.repeat(exposure, lengths)
-    merit = view.relevance / np.repeat(np.where(nothing, 1.0, view.list_relevance), lengths)
+    merit = view.gains / np.repeat(np.where(nothing, 1.0, view.list_gains), lengths)
     gaps = np.where(np.repeat(nothing, lengths), 0.0, attention - merit)
     values = np.where(nothing, np.nan, list_sums(np.abs(gaps), offsets))
     return Values(values, {NOTHING_RELEVANT: nothing}, overall=_amortized(view, gaps, int((~nothing).sum())))
@@ -44,6 +44,7 @@ MEASURES.register(
         ideal=0.0,
         limits=(0.0, 2.0),
         needs=("relevance",),
+        of_gains=True,
         description="How far the items' shares of exposure are from their shares of relevance, summed over the list; "
         "overall, with what one list lacks made up for by others.",
         formula="sum_i |share of exposure_i - share of relevance_i|",

@@ -28,10 +28,10 @@ def awrf_times_ndcg(view: RankingView, *, target: Target | None) -> Values:
     """AWRF times nDCG of each ranking, both with the attention 1/log2(max(j, 2)) of the track."""
     vector = 1 / np.log2(np.maximum(np.arange(1, view.longest + 1), 2))
     shares, drawn, patterns = view.target_shares(target), view.relevant_lotteries, view.relevant_patterns
-    offsets, nothing = view.data.offsets, view.list_relevance <= 0
-    ideal = list_sums(view.relevance * tied_expectation(view.relevance, offsets, vector), offsets)
+    offsets, nothing = view.data.offsets, view.list_gains <= 0
+    ideal = list_sums(view.gains * tied_expectation(view.gains, offsets, vector), offsets)
     worth = vector[np.arange(len(patterns.rows)) - np.repeat(patterns.starts[:-1], np.diff(patterns.starts))]
-    dcg = np.add.reduceat(view.relevance[patterns.rows] * worth, patterns.starts[:-1])
+    dcg = np.add.reduceat(view.gains[patterns.rows] * worth, patterns.starts[:-1])
     values = _of_rankings(patterns, vector, shares) * dcg / np.where(nothing, 1.0, ideal)[patterns.lists]
     why = {ONE_GROUP: view.one_group, NOTHING_RELEVANT: nothing, NO_TARGET: _silent(view, shares) & ~nothing}
     return view.expected(values, why, lotteries=drawn)
@@ -53,11 +53,12 @@ def _one_minus_jsd(groups: Any, starts: Any, lists: Any, vector: Any, target: An
         exposure = np.zeros(target.shape[1])
         total = 0.0
         for j in range(starts[r + 1] - starts[r]):
-            exposure[groups[starts[r] + j]] += vector[j]
-            total += vector[j]
+            if groups[starts[r] + j] >= 0:
+                exposure[groups[starts[r] + j]] += vector[j]
+                total += vector[j]
         divergence = 0.0
         for g in range(target.shape[1]):
-            p, q = exposure[g] / total, target[lists[r], g]
+            p, q = exposure[g] / total if total > 0 else 0.0, target[lists[r], g]
             if p > 0:
                 divergence += 0.5 * p * np.log2(2 * p / (p + q))
             if q > 0:
@@ -92,6 +93,7 @@ MEASURES.register(
         ideal=1.0,
         limits=(0.0, 1.0),
         needs=("relevance",),
+        of_gains=True,
         parameters={"target": None},
         description="AWRF times nDCG, with the attention 1/log2(max(j, 2)) in both: one number for both aims.",
         formula=f"({_FORMULA}) * nDCG, v_j = 1/log2(max(j, 2))",

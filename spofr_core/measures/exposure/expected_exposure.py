@@ -10,7 +10,7 @@ import numpy as np
 from spofr_core.data.rows import list_sums
 from spofr_core.errors import ConfigError
 from spofr_core.measures import MEASURES, Measure, RankingView, Values
-from spofr_core.measures.measure import FloatArray
+from spofr_core.measures.measure import UNKNOWN_GROUP, FloatArray
 
 OF = ("items", "groups")
 
@@ -31,7 +31,8 @@ def _per_query(
         return Values(list_sums(function(x, t), offsets))
     sizes = view.composition.sizes
     by_group = (np.nan_to_num(view.group_means(values)) * sizes for values in (x, t))
-    return Values(function(*by_group).sum(axis=1))
+    values = np.where(view.unknown_group, np.nan, function(*by_group).sum(axis=1))
+    return Values(values, {UNKNOWN_GROUP: view.unknown_group})
 
 
 def _squares(x: FloatArray, t: FloatArray) -> FloatArray:

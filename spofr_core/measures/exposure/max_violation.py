@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from spofr_core.measures import MEASURES, Measure, RankingView, Values
+from spofr_core.measures.measure import UNKNOWN_GROUP
 from spofr_core.measures.ranking_view import ONE_GROUP
 
 
 def _per_query(view: RankingView) -> Values:
     """max over groups of the absolute violation, in the unit of delta."""
     violations = np.nan_to_num(np.abs(view.terms.violations(view.group_exposure)))
-    return Values(np.where(view.one_group, np.nan, violations.max(axis=1)), {ONE_GROUP: view.one_group})
+    unknown, alone = view.unknown_group, view.one_group & ~view.unknown_group
+    why = {ONE_GROUP: alone, UNKNOWN_GROUP: unknown}
+    return Values(np.where(alone | unknown, np.nan, violations.max(axis=1)), why)
 
 
 MEASURES.register(

@@ -19,10 +19,10 @@ def _per_query(view: RankingView, *, group: str | None, clicks: bool) -> Values:
     between e and u: sums are enough.
     """
     chosen = view.group_code(group)
-    gains = view.item_exposure * view.relevance if clicks else view.item_exposure
+    gains = view.item_exposure * view.gains if clicks else view.item_exposure
     sizes = view.composition.sizes.astype(np.float64)
     got = np.nan_to_num(view.group_means(gains)) * sizes
-    worth = np.nan_to_num(view.group_means(view.relevance)) * sizes
+    worth = np.nan_to_num(view.group_means(view.gains)) * sizes
     mine, others = (got[:, chosen], worth[:, chosen]), (_rest(got, chosen), _rest(worth, chosen))
     absent = ~view.one_group & ((sizes[:, chosen] == 0) | (_rest(sizes, chosen) == 0))
     worthless = ~view.one_group & ~absent & ((mine[1] <= 0) | (others[1] <= 0) | (others[0] <= 0))
@@ -57,6 +57,7 @@ for _name, _label, _what, _clicks in (
             ideal=1.0,
             limits=(0.0, np.inf),
             needs=("relevance",),
+            of_gains=True,
             parameters={"group": None},
             description=f"{_what} one group gets per unit of relevance, over the same for everybody else.",
             formula=f"({'c' if _clicks else 'e'}_0 / u_0) / ({'c' if _clicks else 'e'}_1 / u_1), u = mean relevance",

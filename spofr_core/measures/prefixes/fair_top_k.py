@@ -11,7 +11,7 @@ from numba import njit, prange
 from spofr_core.errors import ConfigError
 from spofr_core.measures import MEASURES, Measure, RankingView, Target, Values
 from spofr_core.measures.measure import FloatArray
-from spofr_core.measures.ranking_view import NO_TARGET, ONE_GROUP
+from spofr_core.measures.ranking_view import NO_GROUP, NO_TARGET, ONE_GROUP
 
 
 def _per_query(view: RankingView, *, k: int | None, group: str | None, target: Target | None, alpha: float) -> Values:
@@ -22,7 +22,8 @@ def _per_query(view: RankingView, *, k: int | None, group: str | None, target: T
     shares = view.target_shares(target)[:, chosen]
     depths = view.composition.lengths.astype(np.int64)
     depths = depths if k is None else np.minimum(depths, k)
-    silent = ~view.one_group & np.isnan(shares)
+    apart = view.no_group & ~view.one_group
+    silent = ~view.one_group & ~apart & np.isnan(shares)
     levels, level = np.unique(np.round(np.nan_to_num(shares), 12), return_inverse=True)
     kinds, which = np.unique(depths * len(levels) + level, return_inverse=True)
     asked = (divmod(int(kind), len(levels)) for kind in kinds)
@@ -32,7 +33,7 @@ def _per_query(view: RankingView, *, k: int | None, group: str | None, target: T
     passed = _passes(
         patterns.groups, patterns.starts, patterns.lists, chosen, needed, begins[which].astype(np.int64), depths
     )
-    return view.expected(np.asarray(passed), {ONE_GROUP: view.one_group, NO_TARGET: silent})
+    return view.expected(np.asarray(passed), {ONE_GROUP: view.one_group, NO_GROUP: apart, NO_TARGET: silent})
 
 
 @lru_cache(maxsize=4096)

@@ -23,15 +23,19 @@ def _per_query(view: RankingView, *, k: int | None, target: Target | None) -> Va
 def _infeasible(groups: Any, starts: Any, lists: Any, target: Any, depth: int) -> Any:  # pragma: no cover
     """Number of k with some count_g(k) < floor(target_g k), the last prefix included.
 
-    A share times k that is a whole number but for rounding is that number.
+    k counts the items that are of a group. A share times k that is a whole number but for rounding is that number.
     """
     values = np.zeros(len(lists))
     for r in prange(len(lists)):
         counts = np.zeros(target.shape[1])
+        grouped = 0
         for j in range(min(starts[r + 1] - starts[r], depth)):
+            if groups[starts[r] + j] < 0:
+                continue
+            grouped += 1
             counts[groups[starts[r] + j]] += 1
             for g in range(target.shape[1]):
-                if counts[g] < np.floor(target[lists[r], g] * (j + 1) + 1e-9):
+                if counts[g] < np.floor(target[lists[r], g] * grouped + 1e-9):
                     values[r] += 1
                     break
     return values

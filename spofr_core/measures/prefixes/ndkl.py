@@ -38,20 +38,24 @@ def _ndkl(groups: Any, starts: Any, lists: Any, wanted_logs: Any, logs: Any, dep
     """(1/Z) sum_k KL(shares in the first k, target) / log2(k + 1), Z = sum_k 1/log2(k + 1); natural logarithms in KL.
 
     With counts c_g among the first k, KL = (sum_g c_g ln c_g - sum_g c_g ln target_g) / k - ln k: one more item changes
-    one term of either sum.
+    one term of either sum. Shares are of the items that are of a group; prefixes without one count for nothing.
     """
     values = np.empty(len(lists))
     for r in prange(len(lists)):
         counts = np.zeros(wanted_logs.shape[1], dtype=np.int64)
         own = wanted = total = weights = 0.0
+        k = 0
         for j in range(min(starts[r + 1] - starts[r], depth)):
-            g, k = groups[starts[r] + j], j + 1
-            own += logs[counts[g] + 1, 1] - logs[counts[g], 1]
-            counts[g] += 1
-            wanted += wanted_logs[lists[r], g]
-            total += logs[k, 2] * max((own - wanted) / k - logs[k, 0], 0.0)
-            weights += logs[k, 2]
-        values[r] = total / weights if np.isfinite(total) else np.nan
+            g = groups[starts[r] + j]
+            if g >= 0:
+                k += 1
+                own += logs[counts[g] + 1, 1] - logs[counts[g], 1]
+                counts[g] += 1
+                wanted += wanted_logs[lists[r], g]
+            if k:
+                total += logs[j + 1, 2] * max((own - wanted) / k - logs[k, 0], 0.0)
+                weights += logs[j + 1, 2]
+        values[r] = total / weights if weights > 0 and np.isfinite(total) else np.nan
     return values
 
 

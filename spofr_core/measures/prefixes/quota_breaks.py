@@ -32,13 +32,14 @@ def quota_breaks(
         rankings were drawn, 0 elsewhere; "broken": whether some ranking that may be shown breaks it, among those that
         were looked at; "impossible": the first prefix that no ranking can meet, 0 where there is none.
     """
-    composition, codes = view.composition, np.asarray(view.data.groups, dtype=np.int32)
+    composition = view.composition
+    codes, sizes = composition.block_codes(view.data.groups), composition.blocks
     windows = quota.windows(composition)
     drawn = view.lotteries
-    broken = (~draws_within(drawn, codes, composition.sizes, windows)).astype(np.float64)
+    broken = (~draws_within(drawn, codes, sizes, windows)).astype(np.float64)
     seen = np.logical_or.reduceat(broken > 0, drawn.first[:-1])
     if sorted_by is not None:
-        seen = np.where(drawn.sampled, ~sorts_within(sorted_by, codes, composition.sizes, windows), seen)
+        seen = np.where(drawn.sampled, ~sorts_within(sorted_by, codes, sizes, windows), seen)
     applies = ~view.one_group & (windows.impossible == 0)
     return {
         "chance": np.where(applies, drawn.expectation(broken), np.nan),

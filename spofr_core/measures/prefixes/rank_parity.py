@@ -22,16 +22,20 @@ def _per_query(view: RankingView) -> Values:
 def _parity(groups: Any, starts: Any, lists: Any, sizes: Any) -> Any:  # pragma: no cover
     """max - min over groups of (mixed pairs that g wins) / (n_g (n - n_g)).
 
-    An item at position j wins against everybody below it, less those of its own group below it.
+    An item wins against everybody below it, less those of its own group below it; n counts the items of a group.
     """
     values = np.empty(len(lists))
     for r in prange(len(lists)):
-        n, q = starts[r + 1] - starts[r], lists[r]
+        q, above = lists[r], 0
+        n = sizes[q].sum()
         seen, wins = np.zeros(sizes.shape[1]), np.zeros(sizes.shape[1])
-        for j in range(n):
-            g = groups[starts[r] + j]
+        for place in range(starts[r], starts[r + 1]):
+            g = groups[place]
+            if g < 0:
+                continue
+            above += 1
             seen[g] += 1
-            wins[g] += (n - 1 - j) - (sizes[q, g] - seen[g])
+            wins[g] += (n - above) - (sizes[q, g] - seen[g])
         most, least = -np.inf, np.inf
         for g in range(sizes.shape[1]):
             if 0 < sizes[q, g] < n:

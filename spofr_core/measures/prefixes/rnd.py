@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from spofr_core.errors import ConfigError
+from spofr_core.config import checked_count
 from spofr_core.measures import MEASURES, Measure, RankingView, Values
-from spofr_core.measures.ranking_view import ONE_GROUP
+from spofr_core.measures.ranking_view import NO_GROUP, ONE_GROUP
 
 
 def _per_query(view: RankingView, *, group: str | None, step: int) -> Values:
-    if not isinstance(step, int) or step < 1:
-        raise ConfigError(f"The step of rND must be a whole number of 1 or more, got {step!r}.")
+    checked_count(step, "The step of rND")
     chosen, patterns = view.group_code(group), view.patterns
     protected = view.composition.sizes[:, chosen].astype(np.int64)
     lengths = view.composition.lengths.astype(np.int64)
@@ -23,14 +22,16 @@ def _per_query(view: RankingView, *, group: str | None, step: int) -> Values:
     base = view.longest + 1
     shapes, which = np.unique(lengths * base + protected, return_inverse=True)
     most = np.array([_largest(int(shape // base), int(shape % base), step) for shape in shapes])[which]
-    absent = ~view.one_group & ((protected == 0) | (protected == lengths))
-    short = ~view.one_group & ~absent & (most <= 0)
+    apart = view.no_group & ~view.one_group
+    absent = ~apart & ~view.one_group & ((protected == 0) | (protected == lengths))
+    short = ~view.one_group & ~apart & ~absent & (most <= 0)
     scaled = values / np.where(most > 0, most, 1.0)[patterns.lists]
     name = view.data.group_names[chosen]
     return view.expected(
         scaled,
         {
             ONE_GROUP: view.one_group,
+            NO_GROUP: apart,
             f"group {name!r} is not in the list": absent,
             f"the list has no more than {step} items": short,
         },

@@ -13,12 +13,18 @@ from spofr_core.measures.ranking_view import NO_TARGET, ONE_GROUP
 
 
 def _skews(view: RankingView, k: int, target: Target | None) -> tuple[FloatArray, FloatArray]:
-    """(R, G): ln(share of g in the first k / target_g), minus infinity where there is nobody; and (Q, G) targets."""
+    """(R, G): ln(share of g in the first k / target_g), minus infinity where there is nobody; and (Q, G) targets.
+
+    Shares are of the items that are of a group.
+    """
     shares = view.target_shares(target)
     counts = top_counts(view, k)
     wanted = shares[view.patterns.lists]
     ratio = np.divide(
-        counts / counts.sum(axis=1, keepdims=True), wanted, out=np.full(wanted.shape, np.nan), where=wanted > 0
+        counts / np.maximum(counts.sum(axis=1, keepdims=True), 1),
+        wanted,
+        out=np.full(wanted.shape, np.nan),
+        where=wanted > 0,
     )
     return np.log(ratio, out=np.where(np.isnan(ratio), np.nan, -np.inf), where=ratio > 0), shares
 

@@ -22,5 +22,6 @@ def _top_counts(groups: Any, starts: Any, n_groups: int, k: int) -> Any:  # prag
     counts = np.zeros((len(starts) - 1, n_groups))
     for r in prange(len(starts) - 1):
         for place in range(starts[r], min(starts[r] + k, starts[r + 1])):
-            counts[r, groups[place]] += 1
+            if groups[place] >= 0:
+                counts[r, groups[place]] += 1
     return counts

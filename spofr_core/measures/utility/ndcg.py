@@ -6,14 +6,15 @@ import numpy as np
 
 from spofr_core.measures import MEASURES, Measure, RankingView, Values
 from spofr_core.measures.ranking_view import NOTHING_RELEVANT
-from spofr_core.measures.utility.dcg import dcg, ideal_dcg
+from spofr_core.measures.utility.dcg import expected_dcg, ideal_dcg
 
 
 def ndcg(view: RankingView, *, k: int | None) -> Values:
     """DCG@k over ideal DCG@k of each list; undefined for a list without a relevant item."""
     depth = k or view.cutoff
-    ideal = ideal_dcg(view.relevance, view.data.offsets, view.discount_at(depth))
-    reached = dcg(view, k=depth)
+    discount, offsets = view.discount_at(depth), view.data.offsets
+    ideal = ideal_dcg(view.gains, offsets, discount)
+    reached = expected_dcg(view.gains, view.expectation(discount.vector(view.longest)), offsets)
     values = np.divide(reached, ideal, out=np.full(len(ideal), np.nan), where=ideal > 0)
     return Values(values, {NOTHING_RELEVANT: ideal <= 0})
 
@@ -26,6 +27,7 @@ MEASURES.register(
         ideal=1.0,
         limits=(0.0, 1.0),
         needs=("relevance",),
+        of_gains=True,
         depth=None,
         description="DCG of the first k positions over that of the order by relevance; queries without a relevant "
         "item have none.",

@@ -21,7 +21,7 @@ gap                       dual_bound - utility
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -30,6 +30,7 @@ from pydantic import Field
 
 from spofr_core.config import StrictModel
 from spofr_core.errors import ConfigError, DataError
+from spofr_core.fairness import TOLERANCE
 from spofr_core.files import parse_json, write_whole
 
 if TYPE_CHECKING:
@@ -103,6 +104,11 @@ def certificate_of(policies: Policies, query: int) -> CertificateDict:
     }
 
 
+def gap_text(gap: float) -> str:
+    """A gap as sentences name it; digits below 1e-9 are rounding's, and differ from one processor to the next."""
+    return "below 1e-9" if gap < TOLERANCE else f"{gap:.2g}"
+
+
 def read_certificate(given: Mapping[str, Any]) -> Certificate:
     """Check that a certificate can be read at all.
 
@@ -128,26 +134,35 @@ def write_certificates(policies: Policies, path: str | Path) -> None:
 
 
 def read_certificates(path: str | Path) -> list[dict[str, Any]]:
-    """Read what `write_certificates` wrote; `verify` takes the list and believes none of it.
+    """Read certificates, an object a line as `write_certificates` writes them, or a single one over several lines.
+
+    `verify` takes the list and believes none of it.
 
     Raises
     ------
     DataError
-        When a line is not a JSON object.
+        When a line is not JSON.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read as certificates: {error}") from error
-    found = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            found.append(parse_json(line))
-        except ValueError as error:
-            raise DataError(f"Line {number} of {path} is not a certificate: {error}", row=number) from error
-    return found
+    try:
+        whole = parse_json(text)
+    except ValueError:  # more than one, each on its line
+        return [_certificate_in(line, f"Line {k} of {path}", k) for k, line in _lines(text)]
+    return whole if isinstance(whole, list) else [whole]
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip())
+
+
+def _certificate_in(line: str, place: str, number: int) -> Any:
+    try:
+        return parse_json(line)
+    except ValueError as error:
+        raise DataError(f"{place} is not a certificate: {error}", row=number) from error
 
 
 def _finite(value: float) -> float | None:

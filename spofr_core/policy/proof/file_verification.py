@@ -6,14 +6,17 @@ import dataclasses
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from spofr_core.data import RankingDataset
 from spofr_core.errors import DataError
 from spofr_core.fairness import Fairness
 from spofr_core.policy.optimal import fair_policies
 from spofr_core.policy.policies import Policies
-from spofr_core.policy.policy_table import read_table
+from spofr_core.policy.policy_table import document_table, read_table
 from spofr_core.policy.proof.certificate import read_certificates
-from spofr_core.policy.proof.verification import Verification, verify
+from spofr_core.policy.proof.verdicts import Verification
+from spofr_core.policy.proof.verification import verify
 
 
 def verify_file(
@@ -24,7 +27,10 @@ def verify_file(
     optimal: bool = True,
     allow_relaxed: bool = False,
 ) -> Verification:
-    """Verify a table of policies (.parquet, .csv) or certificates (.jsonl) against the lists of `data`.
+    """Verify a table of policies (.parquet, .csv), certificates (.jsonl) or the document of one policy (.json) against
+    the lists of `data`.
+
+    Policies of one query of many are checked for that query.
 
     A table holds no multipliers, so for a bound on the utility some are computed here. Nothing is trusted by that: any
     multipliers give a true bound, and the bound itself comes from potentials of its own per query.
@@ -46,14 +52,21 @@ def verify_file(
         offsets=data.offsets,
         group_names=data.group_names,
         query_ids=data.query_ids,
+        optimal=optimal,
         allow_relaxed=allow_relaxed,
     )
+    table = None
     if Path(path).suffix in (".jsonl", ".json"):
-        return check(read_certificates(path))
-    policies = Policies.from_frame(read_table(path), data, fairness)
-    if optimal:
-        best = fair_policies(data, fairness, on_infeasible="relax")
+        lines = read_certificates(path)
+        table = document_table(lines[0]) if len(lines) == 1 else None
+        if table is None:
+            return check(lines)
+    policies = Policies.from_frame(read_table(path) if table is None else table, data, fairness)
+    held = np.flatnonzero(policies.solution.counts)
+    if optimal and len(held):
+        multipliers = np.full_like(policies.solution.multipliers, np.nan)
+        multipliers[held] = fair_policies(data[held], fairness, on_infeasible="relax").solution.multipliers
         policies = dataclasses.replace(
-            policies, solution=dataclasses.replace(policies.solution, multipliers=best.solution.multipliers)
+            policies, solution=dataclasses.replace(policies.solution, multipliers=multipliers)
         )
     return check(policies)

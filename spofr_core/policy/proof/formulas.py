@@ -38,10 +38,13 @@ class Condition:
 
 @dataclass(frozen=True, eq=False)
 class ListCase:
-    """One list as the caller gives it, with v and w of its length; with a quota, also what its prefixes must hold."""
+    """One list as the caller gives it, with v and w of its length; with a quota, also what its prefixes must hold.
+
+    An item whose group is None has no bound.
+    """
 
     scores: FloatArray
-    groups: npt.NDArray[np.str_]
+    groups: npt.NDArray[np.object_]
     v: FloatArray
     w: FloatArray
     constraints: Sequence[LinearConstraint] = ()
@@ -50,7 +53,7 @@ class ListCase:
     @property
     def names(self) -> list[str]:
         """Groups of the list."""
-        return [str(name) for name in np.unique(self.groups)]
+        return sorted({name for name in self.groups if name is not None})
 
     def members(self, name: str) -> npt.NDArray[np.bool_]:
         """Which items belong to the group."""
@@ -60,7 +63,8 @@ class ListCase:
 def conditions(case: ListCase, fairness: Fairness) -> dict[str, Condition]:
     """The notion's condition for each group of the list; none where there is a single group.
 
-    exposure: e_g - e. merit: mu e_g - mu_g e, mu the mean merit of the list's items. gap: e_g - e_h = (n / n_h) (e_g -
+    exposure: e_g - e. merit: mu e_g - mu_g e, mu the mean merit of the list's items that
+    have a group. gap: e_g - e_h = (n / n_h) (e_g -
     e). As shares, exposure and gap are divided by e, merit by mu e. A notion that was registered by somebody else says
     its own, in plain numbers.
     """
@@ -70,7 +74,7 @@ def conditions(case: ListCase, fairness: Fairness) -> dict[str, Condition]:
     mean = float(case.v.sum()) / n
     merits = fairness.merits or {}
     sizes = {name: int(case.members(name).sum()) for name in names}
-    mean_merit = sum(float(merits.get(name, 0.0)) * size for name, size in sizes.items()) / n
+    mean_merit = sum(float(merits.get(name, 0.0)) * size for name, size in sizes.items()) / sum(sizes.values())
     asked = {}
     for name in names:
         delta = fairness.delta[name] if isinstance(fairness.delta, dict) else fairness.delta
@@ -143,14 +147,14 @@ def dual_bound(
     one's own, found by an assignment problem. Infinite where a multiplier has no bound to stand on. With a quota it is
     the largest over the rankings within it, from `ranking` on, which is one of them.
     """
-    names = case.names
+    names = [*case.names, *([None] if None in case.groups else [])]  # items without a group cost nothing
     least = float(case.scores.min())
-    scores, per_group = case.scores - least, np.array([multipliers[name] for name in names], dtype=np.float64)
-    codes = np.searchsorted(names, case.groups)
-    sizes = np.bincount(codes, minlength=len(names)).tolist()
+    scores, per_group = case.scores - least, np.array([_of(multipliers, name) for name in names])
+    code_of = {name: code for code, name in enumerate(names)}
+    codes = np.array([code_of[name] for name in case.groups])
     cost = sum(
-        _cost(multipliers[name], *bounds.get(name, (-np.inf, np.inf)), float(size))
-        for name, size in zip(names, sizes, strict=True)
+        _cost(multipliers[name], *bounds.get(name, (-np.inf, np.inf)), float(case.members(name).sum()))
+        for name in case.names
     )
     if case.constraints:
         from scipy.optimize import linear_sum_assignment  # slow to import, and hardly ever needed
@@ -164,6 +168,10 @@ def dual_bound(
         windows = None if case.prefixes is None else case.prefixes.windows()
         best = largest_lagrangian(scores, codes, per_group, case.v, case.w, windows, ranking)
     return best - cost + least * float(case.w.sum())
+
+
+def _of(multipliers: Mapping[str, float], name: str | None) -> float:
+    return 0.0 if name is None else float(multipliers[name])
 
 
 def _cost(multiplier: float, lower: float, upper: float, size: float) -> float:

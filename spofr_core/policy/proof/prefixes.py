@@ -5,6 +5,7 @@ Written from the definition of a quota, not from the windows that the solvers us
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,15 +25,15 @@ class PrefixLimits:
 
     Attributes
     ----------
-    names : list of str
-        Groups of the list, sorted.
+    names : list of str or None
+        Groups of the list, sorted; None, the last, stands for items without one, of which nothing is asked.
     sizes : (G,)
         Items of each.
     least, most : (G, n + 1)
         By group and prefix, from 0 to all n items.
     """
 
-    names: list[str]
+    names: list[str | None]
     sizes: IntArray
     least: IntArray
     most: IntArray
@@ -56,7 +57,7 @@ class PrefixLimits:
                 return k
         return 0
 
-    def faults(self, groups: npt.NDArray[np.str_], rankings: npt.NDArray[np.int64]) -> list[str]:
+    def faults(self, groups: npt.NDArray[np.object_], rankings: npt.NDArray[np.int64]) -> list[str]:
         """Where a ranking is outside the limits: the first such prefix of each ranking."""
         found = []
         for r, ranking in enumerate(rankings, start=1):
@@ -107,8 +108,9 @@ class PrefixLimits:
                 row[g * n : g * n + k] = 1.0
                 rows += [row, -row]
                 limits += [float(self.most[g, k] if k < n else size), -float(self.least[g, k] if k < n else size)]
-            if self.names[g] in asked:
-                scale, target = asked[self.names[g]]
+            name = self.names[g]
+            if name is not None and name in asked:
+                scale, target = asked[name]
                 row = np.zeros(cells + 1)
                 row[g * n : (g + 1) * n] = scale * v / (size * unit)
                 away = np.zeros(cells + 1)
@@ -130,13 +132,14 @@ class PrefixLimits:
         return float(solved.x[-1]) * unit
 
 
-def prefix_limits(quota: Quota, groups: Sequence[str] | npt.NDArray[np.str_]) -> PrefixLimits | None:
+def prefix_limits(quota: Quota, groups: Sequence[str | None] | npt.NDArray[np.object_]) -> PrefixLimits | None:
     """The limits of one list; None where it has a single group."""
-    labels = np.asarray(groups)
-    names, sizes = np.unique(labels, return_counts=True)
-    if len(names) < 2:
+    counted, n = Counter(groups), len(groups)
+    free = counted.pop(None, 0)
+    if len(counted) < 2:
         return None
-    n = len(labels)
+    names = sorted(str(name) for name in counted)
+    sizes = np.array([counted[name] for name in names])
     k = np.arange(n + 1)
     least = np.zeros((len(names), n + 1), dtype=np.int64)
     most = np.broadcast_to(sizes[:, None], least.shape).astype(np.int64)
@@ -146,7 +149,11 @@ def prefix_limits(quota: Quota, groups: Sequence[str] | npt.NDArray[np.str_]) ->
         least = np.where(judged, np.maximum(share // n - quota.slack, 0), least)
         most = np.where(judged, np.minimum(-(-share // n) + quota.slack, most), most)
     for name, depths in (quota.minimum or {}).items():
-        for g in np.flatnonzero(names == name):
+        for g in np.flatnonzero(np.array(names) == name):
             for depth, count in depths.items():
                 least[g, min(depth, n)] = max(least[g, min(depth, n)], count)
-    return PrefixLimits([str(name) for name in names], sizes, least, most)
+    if free:
+        anything = np.vstack([np.zeros(n + 1, dtype=np.int64), np.full(n + 1, free)])
+        least, most = np.vstack([least, anything[:1]]), np.vstack([most, anything[1:]])
+        return PrefixLimits([*names, None], np.append(sizes, free), least, most)
+    return PrefixLimits([*names], sizes, least, most)

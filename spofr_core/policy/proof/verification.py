@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from spofr_core.data.groups.labels import UNKNOWN, GroupLabels, MissingLabels
+from spofr_core.data.ids import plain
+from spofr_core.data.score_array import refuse_unlike_indexes
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import TOLERANCE, Composition, Discount, Fairness, format_delta
 from spofr_core.policy.policies import Policies
@@ -18,51 +22,8 @@ from spofr_core.policy.programme import FloatArray, LinearConstraint, checked_of
 from spofr_core.policy.proof import formulas as proof
 from spofr_core.policy.proof.certificate import Certificate, read_certificate
 from spofr_core.policy.proof.prefixes import prefix_limits
+from spofr_core.policy.proof.verdicts import NO_POLICY, Verification
 from spofr_core.policy.solvers.score_sizes import checked_scores, require_scale
-
-
-@dataclass(frozen=True, eq=False)
-class Verification:
-    """What was found, list by list.
-
-    Attributes
-    ----------
-    queries : DataFrame
-        A row per list: query, ok, delta_held, violation (largest abs over groups), margin (smallest delta_g -
-        abs(violation_g); negative where delta is broken), utility, gap (largest possible distance to the optimum; NaN
-        where no multipliers were given, so that nothing is claimed about it), relaxed (smallest feasible delta used
-        instead of the one asked for), reasons (empty where all is well).
-    """
-
-    queries: pd.DataFrame
-
-    @property
-    def ok(self) -> bool:
-        """Whether every list passed."""
-        return bool(self.queries["ok"].all())
-
-    @property
-    def max_violation(self) -> float:
-        """Largest abs(violation) of any group of any list; NaN if no list could be computed or none has two groups."""
-        return _largest(self.queries["violation"])
-
-    @property
-    def gap(self) -> float:
-        """Largest distance to the optimum, in utility; NaN if nothing is claimed about it."""
-        return _largest(self.queries["gap"])
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why it is not ok, a sentence per list that failed."""
-        failed = self.queries[~self.queries["ok"]]
-        return [f"query {q!r}: {why}" for q, why in zip(failed["query"], failed["reasons"], strict=True)]
-
-    def __repr__(self) -> str:
-        passed = int(self.queries["ok"].sum())
-        return (
-            f"Verification({passed} of {len(self.queries)} lists ok, largest violation {self.max_violation:.3g}, "
-            f"largest gap {self.gap:.3g})"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +36,7 @@ class _Claim:
     multipliers: Mapping[str, float] | None
     constraint_multipliers: Sequence[float]
     relaxed: float | None
+    query: Any = None
     certificate: Certificate | None = None
 
 
@@ -82,19 +44,21 @@ class _Claim:
 class _Verdict:
     query: Any
     ok: bool = False
-    delta_held: bool = False
+    fair: bool = False
+    optimal: bool | None = None
     violation: float = np.nan
     margin: float = np.nan
     utility: float = np.nan
     gap: float = np.nan
     relaxed: float = np.nan
+    lifted: float = np.nan
     reasons: str = ""
 
 
 def verify(
     claim: Policy | Policies | Mapping[str, Any] | Sequence[Mapping[str, Any]],
     scores: npt.ArrayLike,
-    groups: npt.ArrayLike,
+    groups: GroupLabels,
     fairness: Fairness,
     *,
     offsets: npt.ArrayLike | None = None,
@@ -102,20 +66,24 @@ def verify(
     group_names: Sequence[str] | None = None,
     query_ids: Sequence[Any] | npt.NDArray[Any] | None = None,
     constraints: Sequence[LinearConstraint] = (),
+    optimal: bool = True,
     allow_relaxed: bool = False,
     tolerance: float = TOLERANCE,
+    missing: MissingLabels = "error",
 ) -> Verification:
     """Check policies or certificates against scores, groups and the fairness asked for.
 
     For each list: the lottery is one; every ranking keeps within the quota, if one is asked for; delta is held by the
     exposures that its rankings give; with multipliers, the utility is within the gap of a dual bound computed here from
-    those; and every number of a certificate is the one found here.
+    those; and every number of a certificate is the one found here. `Verification` says what each verdict means.
 
     Parameters
     ----------
     claim : Policy, Policies, certificate or sequence of certificates
     scores, groups : (N,)
-        The caller's own data; `groups` are labels, or codes with `group_names`.
+        The caller's own data; `groups` are labels, or codes with `group_names`. Which items have no group, and so no
+        bound, is said here alone. Both are in the order of the lists; where reading moved the rows of a frame,
+        ``data.with_scores(frame.score).score`` and `data.groups` are.
     fairness : Fairness
         The caller's own demand.
     offsets : (Q + 1,) int, optional
@@ -123,15 +91,20 @@ def verify(
     discount : Discount, optional
         By default the one that the claim names.
     query_ids : sequence, optional
-        Certificates must name these.
+        Certificates belong to the lists that they name, as text, and may come in any order. Where there is one for a
+        single list of many, that list is checked.
     constraints : sequence of LinearConstraint
         For a single list.
+    optimal : bool
+        Whether the largest utility is asked for too, or fairness alone; certificates always state both.
     allow_relaxed : bool
         Accept a list that holds its smallest feasible delta where the one asked for is impossible, and one without a
         quota where no ranking can meet it; all of this is checked.
     tolerance : float
         For exposures relative to the largest exposure of a position, for utilities relative to the largest score times
         the sum of the discount.
+    missing : {"error", "keep"}
+        As for `fair_policy`.
 
     Returns
     -------
@@ -140,21 +113,28 @@ def verify(
     Raises
     ------
     DataError, ConfigError
-        When the input cannot be read at all. A bad lottery is no exception but a verdict.
+        When the input cannot be read at all, or certificates name no list, or one list twice. A bad lottery is no
+        exception but a verdict.
     """
     Fairness.require(fairness)
-    codes, names = group_codes(groups, group_names)
+    refuse_unlike_indexes(scores=scores, groups=groups)
+    codes, names = group_codes(groups, group_names, missing)
     claims = list(_claims(claim))
     places = checked_offsets(_default_offsets(claim, len(codes)) if offsets is None else offsets, len(codes))
     values = checked_scores(scores, places)
     fairness.terms(Composition.of(codes, places, names))  # refuses a notion that does not fit these groups
-    if len(claims) != len(places) - 1:
-        raise DataError(f"There are {len(claims)} policies for {len(places) - 1} lists; give one per list.")
+    total = len(places) - 1
+    of_lists = _of_lists(claim, claims, query_ids, total)
     if constraints and len(claims) != 1:
         raise ConfigError("Constraints of one's own are for one list at a time.")
-    labels = np.array(names)[codes]
+    labels = np.array([*names, None], dtype=object)[np.where(codes < 0, len(names), codes)]
+    alone = total > 1 and sum(said is not None for said in of_lists) == 1
     verdicts = []
-    for q, said in enumerate(claims):
+    for q, said in enumerate(of_lists):
+        if said is None:
+            if not alone:
+                verdicts.append(_Verdict(_query_name(claim, said, query_ids, q), reasons=NO_POLICY))
+            continue
         rows = slice(int(places[q]), int(places[q + 1]))
         n = rows.stop - rows.start
         chosen = discount or said.discount or Discount()
@@ -163,11 +143,14 @@ def verify(
         case = proof.ListCase(
             values[rows], labels[rows], fairness.position_bias.vector(n), chosen.vector(n), constraints, prefixes
         )
-        name = query_ids[q] if query_ids is not None else _claimed_query(claim, said, q)
+        name = _query_name(claim, said, query_ids, q)
         require_scale(values[rows], np.array([0, n]), case.v, case.w, [name].__getitem__)
         checker = _Checker(case, fairness, chosen, said, None if query_ids is None else query_ids[q], tolerance)
-        verdicts.append(replace(checker.verdict(allow_relaxed), query=name))
-    return Verification(pd.DataFrame(verdicts))
+        verdicts.append(replace(checker.verdict(optimal, allow_relaxed), query=name))
+    table = pd.DataFrame(verdicts, columns=[field.name for field in fields(_Verdict)])
+    table["optimal"] = np.array([verdict.optimal for verdict in verdicts], dtype=object)
+    checked = np.repeat([said is not None for said in of_lists], np.diff(places))
+    return Verification(table, fairness, total, unknown=int(((codes == UNKNOWN) & checked).sum()))
 
 
 class _Checker:
@@ -186,35 +169,49 @@ class _Checker:
         self.tolerance = tolerance
         self.unit = max(float(np.abs(case.scores).max()) * float(case.w.sum()), np.finfo(float).tiny)
         self.reasons: list[str] = []
+        """Why the list is not fair, before anything is said about its utility."""
+        self.false: list[str] = []
+        """What the claim says that is not so."""
+        self.raised, self.lifted = np.nan, np.nan
 
-    def verdict(self, allow_relaxed: bool) -> _Verdict:
-        case, said = self.case, self.said
-        self.reasons += proof.lottery_faults(said.rankings, said.probabilities, len(case.scores), self.tolerance)
+    def verdict(self, optimal: bool, allow_relaxed: bool) -> _Verdict:
+        said = self.said
+        self.reasons += proof.lottery_faults(said.rankings, said.probabilities, len(self.case.scores), self.tolerance)
         if self.reasons:
             return _Verdict(None, reasons="; ".join(self.reasons))
         rankings = np.asarray(said.rankings, dtype=np.int64)
         within = self._quota(rankings, allow_relaxed)
         case = self.case
         asked = self._asked(allow_relaxed)
-        violation, margin, held = self._delta(asked, proof.expected(rankings, said.probabilities, case.v))
+        violation, margin = self._delta(asked, proof.expected(rankings, said.probabilities, case.v))
         self._own_constraints(rankings)
         utility = float(case.scores @ proof.expected(rankings, said.probabilities, case.w))
         bounds = {name: condition.bounds for name, condition in asked.items()}
         bound = self._bound(bounds, rankings[0]) if within else np.nan
-        if held and bound - utility > self.tolerance * self.unit:
-            self.reasons.append(f"the utility {utility:.9g} is not shown to be optimal: the bound is {bound:.9g}")
         if said.certificate is not None:
             self._certificate(said.certificate, asked, bounds, utility, bound)
+        fair, proved = not self.reasons, None
+        if fair and not np.isnan(bound):
+            short = bound - utility > self.tolerance * self.unit
+            proved = False if short else None if self.false else True
+        wanted = optimal or said.certificate is not None
+        if wanted and proved is False:
+            self.reasons.append(f"the utility {utility:.9g} is not shown to be optimal: the bound is {bound:.9g}")
+        elif wanted and fair and said.multipliers is None:
+            self.reasons.append("nothing shows that its utility is optimal: it has no multipliers (optimal=True)")
+        reasons = [*self.reasons, *self.false]
         return _Verdict(
             query=None,
-            ok=not self.reasons,
-            delta_held=held,
+            ok=fair and proved is True,
+            fair=fair,
+            optimal=proved,
             violation=violation,
             margin=margin,
             utility=utility,
             gap=max(bound - utility, 0.0) if np.isfinite(bound) else bound,
-            relaxed=np.nan if said.relaxed is None else said.relaxed,
-            reasons="; ".join(self.reasons),
+            relaxed=self.raised,
+            lifted=self.lifted,
+            reasons="; ".join(reasons),
         )
 
     def _quota(self, rankings: npt.NDArray[np.int64], allow_relaxed: bool) -> bool:
@@ -223,6 +220,7 @@ class _Checker:
         if prefixes is None:
             return True
         impossible = prefixes.first_impossible
+        self.lifted = impossible or np.nan
         if impossible and allow_relaxed:
             self.case = replace(self.case, prefixes=None)
             return True
@@ -241,8 +239,9 @@ class _Checker:
         smallest = proof.smallest_feasible_delta(self.case, asked) if asked else 0.0
         if not abs(claimed - smallest) <= self.tolerance * self._scale(asked):
             said, least = self._text(claimed), self._text(smallest)
-            self.reasons.append(f"relaxed to delta {said}, but the smallest feasible delta is {least}")
+            self.false.append(f"relaxed to delta {said}, but the smallest feasible delta is {least}")
             return asked
+        self.raised = claimed
         if not allow_relaxed:
             self.reasons.append(
                 f"the delta asked for is infeasible and {self._text(claimed)} was used instead (allow_relaxed=False)"
@@ -256,23 +255,21 @@ class _Checker:
     def _scale(self, asked: Mapping[str, proof.Condition]) -> float:
         return float(self.case.v.max()) * max((c.scale for c in asked.values()), default=1.0)
 
-    def _delta(self, asked: Mapping[str, proof.Condition], exposure: FloatArray) -> tuple[float, float, bool]:
-        """Largest violation, smallest margin, and whether every group is within its delta."""
+    def _delta(self, asked: Mapping[str, proof.Condition], exposure: FloatArray) -> tuple[float, float]:
+        """Largest violation and smallest margin."""
         if not asked:
-            return np.nan, np.nan, True
+            return np.nan, np.nan
         violations = {
             name: c.scale * float(exposure[self.case.members(name)].mean()) - c.target for name, c in asked.items()
         }
         margins = {name: c.delta - abs(violations[name]) for name, c in asked.items()}
-        held = True
         for name, margin in margins.items():
             if not margin >= -self.tolerance * self._scale(asked):
-                held = False
                 self.reasons.append(
                     f"group {name!r} has a violation of {self._text(violations[name])}, "
                     f"delta is {self._text(asked[name].delta)}"
                 )
-        return max(abs(value) for value in violations.values()), min(margins.values()), held
+        return max(abs(value) for value in violations.values()), min(margins.values())
 
     def _own_constraints(self, rankings: npt.NDArray[np.int64]) -> None:
         found = proof.constraint_values(self.case, rankings, self.said.probabilities)
@@ -287,10 +284,10 @@ class _Checker:
         if said.multipliers is None:
             return np.nan
         if set(said.multipliers) != set(self.case.names):
-            self.reasons.append(f"multipliers name {sorted(said.multipliers)}, the list has {self.case.names}")
+            self.false.append(f"multipliers name {sorted(said.multipliers)}, the list has {self.case.names}")
             return np.nan
         if len(said.constraint_multipliers) != len(self.case.constraints):
-            self.reasons.append(
+            self.false.append(
                 f"there are {len(said.constraint_multipliers)} constraint multipliers "
                 f"for {len(self.case.constraints)} constraints"
             )
@@ -306,15 +303,15 @@ class _Checker:
         bound: float,
     ) -> None:
         """Every statement of the certificate against what was found here."""
-        if self.query is not None and str(certificate.query) != str(self.query):
-            self.reasons.append(f"the certificate is of query {certificate.query!r}, not {self.query!r}")
+        if self.query is not None and (certificate.query is None or str(certificate.query) != str(self.query)):
+            self.false.append(f"the certificate is of query {certificate.query!r}, not {self.query!r}")
         for field, given, wanted in (
             # Certificates from before deltas had units are of absolute ones.
             ("fairness", {"unit": "absolute"} | certificate.fairness, self.fairness.to_dict()),
             ("discount", certificate.discount, self.discount.to_dict()),
         ):
             if given != wanted:
-                self.reasons.append(f"the certificate's {field} is {given}, asked for is {wanted}")
+                self.false.append(f"the certificate's {field} is {given}, asked for is {wanted}")
         self._same_deltas(certificate, asked)
         self._same_bounds(certificate, bounds)
         unit = self.tolerance * self.unit
@@ -324,16 +321,16 @@ class _Checker:
             ("gap", certificate.gap, bound - utility),
         ):
             if not abs(said - found) <= unit:
-                self.reasons.append(f"the certificate's {field} is {said:.9g}, found is {found:.9g}")
+                self.false.append(f"the certificate's {field} is {said:.9g}, found is {found:.9g}")
 
     def _same_deltas(self, certificate: Certificate, asked: Mapping[str, proof.Condition]) -> None:
         unit = self.tolerance * self._scale(asked)
         if set(certificate.deltas) != set(self.case.names):
-            self.reasons.append(f"deltas name {sorted(certificate.deltas)}, the list has {self.case.names}")
+            self.false.append(f"deltas name {sorted(certificate.deltas)}, the list has {self.case.names}")
             return
         for name, condition in asked.items():
             if not abs(certificate.deltas[name] - condition.delta) <= unit:
-                self.reasons.append(
+                self.false.append(
                     f"the certificate's delta of group {name!r} is {self._text(certificate.deltas[name])}, "
                     f"in force is {self._text(condition.delta)}"
                 )
@@ -341,16 +338,14 @@ class _Checker:
     def _same_bounds(self, certificate: Certificate, bounds: Mapping[str, tuple[float, float]]) -> None:
         unit = self.tolerance * float(self.case.v.max())
         if set(certificate.bounds) != set(self.case.names):
-            self.reasons.append(f"bounds name {sorted(certificate.bounds)}, the list has {self.case.names}")
+            self.false.append(f"bounds name {sorted(certificate.bounds)}, the list has {self.case.names}")
             return
         for name, (low, high) in certificate.bounds.items():
             lower, upper = bounds.get(name, (-np.inf, np.inf))
             said = (-np.inf if low is None else low, np.inf if high is None else high)
             for given, found in zip(said, (lower, upper), strict=True):
                 if given != found and not abs(given - found) <= unit:
-                    self.reasons.append(
-                        f"the certificate's bound of group {name!r} is {given:.9g}, found is {found:.9g}"
-                    )
+                    self.false.append(f"the certificate's bound of group {name!r} is {given:.9g}, found is {found:.9g}")
 
 
 def _claims(claim: Any) -> Iterator[_Claim]:
@@ -376,6 +371,7 @@ def _claim_of(policy: Policy) -> _Claim:
         multipliers=multipliers if known else None,
         constraint_multipliers=policy.constraint_multipliers,
         relaxed=policy.relaxed,
+        query=policy.query,
     )
 
 
@@ -394,6 +390,7 @@ def _claim_in(given: Any) -> _Claim:
         multipliers=certificate.multipliers,
         constraint_multipliers=certificate.constraint_multipliers,
         relaxed=certificate.relaxed,
+        query=certificate.query,
         certificate=certificate,
     )
 
@@ -406,15 +403,54 @@ def _default_offsets(claim: Any, n_items: int) -> npt.NDArray[np.int64]:
     return np.array([0, n_items], dtype=np.int64)
 
 
-def _claimed_query(claim: Any, said: _Claim, q: int) -> Any:
-    if isinstance(claim, Policy):
-        return claim.query
+def _of_lists(
+    claim: Any, claims: list[_Claim], query_ids: Sequence[Any] | npt.NDArray[Any] | None, total: int
+) -> list[_Claim | None]:
+    """The claim about each list, None where there is none: by the ids that claims name, or in the order of lists."""
+    batch = isinstance(claim, Policies)
+    if query_ids is not None and not batch and (total > 1 or len(claims) > 1):
+        return _by_query(claims, query_ids)
+    if len(claims) != total:
+        raise DataError(f"There are {len(claims)} policies for {total} lists; give one per list.")
+    return [None if batch and not len(said.rankings) else said for said in claims]
+
+
+def _by_query(claims: list[_Claim], query_ids: Sequence[Any] | npt.NDArray[Any]) -> list[_Claim | None]:
+    """The claim that names each list, as text.
+
+    Raises
+    ------
+    DataError
+        When claims name no query, one that is not in the data, or one that another claim names too.
+    """
+    texts = [str(plain(query)) for query in query_ids]
+    places = {text: q for q, text in enumerate(texts)}
+    if len(places) < len(texts):
+        twice = next(text for text, count in Counter(texts).items() if count > 1)
+        raise DataError(f"Two queries of the data have the same id as text ({twice!r}).")
+    named = [str(plain(said.query)) for said in claims if said.query is not None]
+    unknown = [name for name in named if name not in places]
+    seen = Counter(name for name in named if name in places)
+    repeated = [name for name, count in seen.items() for _ in range(count - 1)]
+    faults = [f"{len(claims) - len(named):,} name none"] if len(named) < len(claims) else []
+    for names, what in ((unknown, "that the data does not have"), (repeated, "that another names")):
+        if names:
+            faults.append(f"{len(names):,} name one {what}, such as {names[0]!r}")
+    if faults:
+        failed = len(claims) - len(seen)
+        raise DataError(
+            f"{failed:,} of {len(claims):,} certificates cannot be matched with a query: {', '.join(faults)}. Give one "
+            "for each query, under its id in the data."
+        )
+    found: list[_Claim | None] = [None] * len(texts)
+    for said in claims:
+        found[places[str(plain(said.query))]] = said
+    return found
+
+
+def _query_name(claim: Any, said: _Claim | None, query_ids: Sequence[Any] | npt.NDArray[Any] | None, q: int) -> Any:
+    if query_ids is not None:
+        return query_ids[q]
     if isinstance(claim, Policies):
         return claim.lists.query_name(q)
-    return said.certificate.query if said.certificate is not None and said.certificate.query is not None else q
-
-
-def _largest(column: pd.Series[float]) -> float:
-    values = column.to_numpy(dtype=np.float64)
-    known = values[~np.isnan(values)]
-    return float(known.max()) if len(known) else np.nan
+    return q if said is None or said.query is None else said.query

@@ -74,8 +74,8 @@ def schedule_bound(policy: Policy, fairness: Fairness, *, plain_first: bool = Fa
 
 def _by_ranking(policy: Policy, fairness: Fairness) -> tuple[NDArray[np.float64], Terms]:
     """(m, G): mean exposure of each group under each ranking, and the notion for the list; delta plays no part."""
-    names = tuple(dict.fromkeys(policy.groups))
-    codes = np.array([names.index(group) for group in policy.groups], dtype=np.int32)
+    names = tuple(dict.fromkeys(group for group in policy.groups if group is not None))
+    codes = np.array([-1 if group is None else names.index(group) for group in policy.groups], dtype=np.int32)
     n = len(codes)
     composition = Composition.of(codes, np.array([0, n], dtype=np.int64), names)
     settings = fairness if not isinstance(fairness.delta, dict) else fairness.with_delta(0.0)

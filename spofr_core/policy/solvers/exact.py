@@ -53,7 +53,7 @@ class Workspace:
         self.rankings = np.zeros((n_rankings, lists.n_items), dtype=np.int32)
         self.probabilities = np.zeros((n_lists, n_rankings))
         self.counts = np.zeros(n_lists, dtype=np.int32)
-        self.multipliers = np.zeros((n_lists, len(lists.group_names)))
+        self.multipliers = np.zeros((n_lists, lists.sizes.shape[1]))
         self.weight = np.zeros(lists.n_items)
         self.bound = np.zeros(n_lists)
         self.status = np.zeros(n_lists, dtype=np.int8)
@@ -165,8 +165,11 @@ def unproved(programme: Programme, solution: Solution) -> IntArray:
     lottery = (solution.rankings, solution.probabilities, solution.counts, lists.offsets)
     exposure, weight = expectation(*lottery, lists.v), expectation(*lottery, lists.w)
     lengths = np.diff(lists.offsets)
-    totals = lists.terms.composition.group_totals(exposure, lists.codes, lists.offsets)
-    outside = np.where(lists.sizes > 0, np.maximum(lists.lower - totals, totals - lists.upper), -np.inf).max(axis=1)
+    composition = lists.terms.composition
+    totals = composition.group_totals(exposure, lists.codes, lists.offsets)
+    lower, upper = (bounds[:, : totals.shape[1]] for bounds in (lists.lower, lists.upper))
+    beyond = np.where(composition.present, np.maximum(lower - totals, totals - upper), -np.inf)
+    outside = beyond.max(axis=1, initial=-np.inf)
 
     starts = lists.offsets[:-1]
     utility = np.add.reduceat(scores * weight, starts)
@@ -176,8 +179,8 @@ def unproved(programme: Programme, solution: Solution) -> IntArray:
     held = outside <= 1e-11 * np.cumsum(lists.v)[lengths - 1]
     if lists.windows is not None:
         limits = (lists.offsets, lists.windows.earliest, lists.windows.latest)
-        names = len(lists.group_names)
-        held &= rankings_within(solution.rankings, solution.counts, lists.codes, names, *limits).all(axis=1)
+        codes = lists.sizes.shape[1]
+        held &= rankings_within(solution.rankings, solution.counts, lists.codes, codes, *limits).all(axis=1)
     return np.flatnonzero(~(held & (distance <= 1e-9 * (greatest - least) + rounding)))
 
 

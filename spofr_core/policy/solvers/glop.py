@@ -146,7 +146,7 @@ class GlopSolver:
     def solve_some(self, programme: Programme, queries: IntArray) -> Solution:
         """Solve these lists only; the entries of the others are empty."""
         lists = programme.lists
-        shape = (len(lists), len(lists.group_names))
+        shape = lists.sizes.shape
         multipliers, bound = np.zeros(shape), np.zeros(len(lists))
         extra = np.zeros(len(programme.constraints))
         lotteries: dict[int, tuple[npt.NDArray[np.int32], FloatArray]] = {}
@@ -177,7 +177,7 @@ class GlopSolver:
         y, codes = programme.scores[start:end], lists.codes[start:end]
         groups = np.flatnonzero(lists.sizes[q])
         groups = groups[np.argsort(-lists.sizes[q, groups], kind="stable")]
-        rank = np.empty(len(lists.group_names), dtype=np.int64)
+        rank = np.empty(lists.sizes.shape[1], dtype=np.int64)
         rank[groups] = np.arange(len(groups))
         shuffle = np.random.default_rng([programme.seed, q]).random(n)
         allowed = _allowed(lists, q, groups)
@@ -194,7 +194,7 @@ class GlopSolver:
 
         matrix = np.empty((n, n))
         matrix[order] = found.matrix
-        multipliers = np.zeros(len(lists.group_names))
+        multipliers = np.zeros(lists.sizes.shape[1])
         with np.errstate(over="ignore"):  # whoever asked looks at it
             multipliers[groups] = found.multipliers * (spread * w_unit / v_unit)
         return Vertex(matrix, multipliers, found.constraint_multipliers * (spread * w_unit))
@@ -290,13 +290,15 @@ def _lottery(lists: PreparedLists, q: int, matrix: FloatArray) -> tuple[npt.NDAr
     found = decompose(np.maximum(matrix, 0.0))
     n = len(matrix)
     codes = lists.codes[lists.offsets[q] : lists.offsets[q + 1]]
-    exposure = np.zeros((len(lists.group_names), len(found.rankings)))
+    exposure = np.zeros((lists.sizes.shape[1], len(found.rankings)))
     for column, ranking in enumerate(found.rankings):
         np.add.at(exposure[:, column], codes[ranking], lists.v[:n])
     totals = exposure @ found.probabilities
     wanted = np.clip(totals, lists.lower[q], lists.upper[q])
     if np.array_equal(totals, wanted):
         return found.rankings, found.probabilities
+    named = len(lists.group_names)  # what items without a group get makes up for the others
+    exposure, totals, wanted = exposure[:named], totals[:named], wanted[:named]
     rows = np.vstack([np.ones(len(found.rankings)), exposure])
     change = np.linalg.lstsq(rows, np.concatenate([[0.0], wanted - totals]), rcond=None)[0]
     moved = found.probabilities + change

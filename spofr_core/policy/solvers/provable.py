@@ -67,5 +67,11 @@ def _proved(programme: Programme, solution: Solution, q: int) -> bool:
     from spofr_core.policy.proof.verification import verify
 
     policy = Policies(programme.lists, programme.scores, solution)[q]
-    groups, fairness = np.array(policy.groups), programme.lists.fairness
-    return verify(policy, policy.scores, groups, fairness, allow_relaxed=True).ok
+    return verify(
+        policy,
+        policy.scores,
+        np.array(policy.groups, dtype=object),
+        programme.lists.fairness,
+        allow_relaxed=True,
+        missing="keep",
+    ).ok

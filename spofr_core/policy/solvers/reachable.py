@@ -20,10 +20,10 @@ def surely_feasible(fairness: Fairness, terms: Terms, windows: Windows) -> npt.N
     fixed = terms.constrained & (terms.scale <= 0) & (np.abs(terms.target) > terms.delta)
     if not is_nonincreasing(v):
         return np.zeros(len(composition), dtype=np.bool_)
-    groups = np.tile(np.arange(len(composition.group_names), dtype=np.int32), len(composition))
-    lower, upper = terms.total_bounds()
+    groups = np.tile(np.arange(composition.blocks.shape[1], dtype=np.int32), len(composition))
+    lower, upper = terms.block_bounds()
     lists = PreparedLists(
-        codes=np.repeat(groups, composition.sizes.ravel()),
+        codes=np.repeat(groups, composition.blocks.ravel()),
         group_names=composition.group_names,
         offsets=windows.offsets,
         fairness=fairness,

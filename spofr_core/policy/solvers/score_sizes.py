@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spofr_core.data.score_array import score_array
+from spofr_core.data.score_array import EXACT, score_array
 from spofr_core.errors import DataError
+from spofr_core.sizes import LARGEST, outside
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-MAX_SCORE = 1e300
-"""Larger scores overflow in the sums that make a utility."""
 _ROOM = 1e3
 """By how much products of scores, discounts and exposures may leave the range of scores."""
 
@@ -28,7 +27,7 @@ def score_range(v: FloatArray, w: FloatArray) -> tuple[float, float]:
     """
     most_v, most_w = float(v.max(initial=0.0)) or 1.0, float(w.max(initial=0.0)) or 1.0
     lowest, highest = min(1.0, most_w, most_w / most_v), max(1.0, most_w, most_w / most_v)
-    return (1 / MAX_SCORE) * max(1.0, 1 / lowest / _ROOM), MAX_SCORE / max(1.0, highest / _ROOM)
+    return (1 / LARGEST) * max(1.0, 1 / lowest / _ROOM), LARGEST / max(1.0, highest / _ROOM)
 
 
 def require_scale(
@@ -45,15 +44,12 @@ def require_scale(
     DataError
         When they are not, with the range.
     """
-    if not len(scores):
-        return
-    sizes = np.maximum.reduceat(np.abs(scores), offsets[:-1])
     least, most = score_range(v, w)
-    outside = (sizes > 0) & ((sizes < least) | (sizes > most))
-    if outside.any():
-        q = int(np.argmax(outside))
+    found = outside(scores, offsets, least, most)
+    if found:
+        q, size = found
         raise DataError(
-            f"The largest score of query {name_of(q)!r} is {sizes[q]:.3g} in size; with this position bias and "
+            f"The largest score of query {name_of(q)!r} is {size:.3g} in size; with this position bias and "
             f"discount it must be 0, or lie from {least:.3g} to {most:.3g}: multiply the scores by a constant, which "
             "changes no order.",
             column="scores",
@@ -79,11 +75,12 @@ def checked_scores(
             f"'scores' has shape {values.shape}, but there are {n_items} items; give one score per item.",
             column="scores",
         )
-    usable = np.abs(values) <= MAX_SCORE
+    _require_exact(given, values)
+    usable = np.abs(values) <= LARGEST
     if not usable.all():
         row = int(np.argmin(usable))
         q = int(np.searchsorted(offsets, row, side="right")) - 1
-        limit = f"scores beyond {MAX_SCORE:g} overflow: divide them all by a constant"
+        limit = f"scores beyond {LARGEST:g} overflow: divide them all by a constant"
         raise DataError(
             f"The score of query {name_of(q)!r}, item {row - int(offsets[q])} is {values[row]}; "
             f"{limit if np.isfinite(values[row]) else 'only finite numbers can be ranked'}.",
@@ -91,3 +88,18 @@ def checked_scores(
             row=row + 1,
         )
     return np.require(values, np.float64, ["C", "W"])
+
+
+def _require_exact(given: npt.NDArray[Any], values: FloatArray) -> None:
+    """Refuse whole numbers of which doubles would make ties."""
+    if given.dtype.kind not in "iuO" or not np.any(np.abs(values) >= EXACT):
+        return
+    doubles = values.tolist()  # Python compares its own numbers exactly
+    row = next((row for row, number in enumerate(given.tolist()) if number != doubles[row]), None)
+    if row is not None:
+        raise DataError(
+            f"The score of item {row} is {given[row]}; whole numbers beyond 2^53 are not all doubles, and would become "
+            "ties: subtract the same number from all scores of a list, or give ranks with their sign changed.",
+            column="scores",
+            row=row + 1,
+        )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.data.rows import list_sums, rows_of
+from spofr_core.data.score_array import refuse_unlike_indexes
 from spofr_core.errors import DataError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.expectation import expectation
@@ -161,6 +162,7 @@ def fair_weights(
     on_infeasible: OnInfeasible = "raise",
 ) -> tuple[FloatArray, FloatArray]:
     """Expected discount (Pi w)_i of every item (N,) and utility of every list (Q,), under the optimal fair policies."""
+    refuse_unlike_indexes(scores=scores, groups=groups)
     lists = prepare(groups, offsets, fairness, discount=discount, group_names=group_names, on_infeasible=on_infeasible)
     values = checked_scores(scores, lists.offsets)
     weights = solve_weights(values, lists, seed=seed)

@@ -201,7 +201,8 @@ def _share_clause(row: Mapping[str, Any], summary: Mapping[str, Any], rival: str
     if found["asked"] == first["asked"]:
         what = tolerance_text(first["asked"]["delta"], first["asked"]["unit"])
         than = "as" if before == after else f"instead of {before:,}"
-        keep = counted(row["n"], "query keeps", "queries keep")
+        surely = "surely " if "surely" in row["label"] else ""
+        keep = counted(row["n"], f"query {surely}keeps", f"queries {surely}keep")
         return f"{after:,} of {keep} within {what}, {than} {_in(first['name'])}"
     than = f"{_in(first['name'])} {before:,}"
     what = "delta"

@@ -9,6 +9,7 @@ from spofr_core.reporting.report_sections import SECTIONS, Content, Report, Sect
 from spofr_core.reporting.wording.phrases import counted, interval, name_text, named, number, percent, shortened
 
 HEAD = ("Below four fifths?", "Items", "Lists", "Selected", "Rate", "95 % CI", "Impact ratio", "95 % CI")
+RANGE = ("Rate, whatever the unknown are",)
 LONGEST = 60
 """Letters of a name in a table; the middle of a longer one is left out."""
 _FOUR_FIFTHS = "four fifths"
@@ -39,7 +40,11 @@ def selection_tables(rule: Mapping[str, Any]) -> list[tuple[str, Table]]:
     return [
         (
             _title(table),
-            Table((shortened(table["title"], LONGEST), *HEAD), [_cells(row) for row in table["categories"]], left=2),
+            Table(
+                (shortened(table["title"], LONGEST), *HEAD, *(RANGE if "rate_range" in table["categories"][0] else ())),
+                [_cells(row) for row in table["categories"]],
+                left=2,
+            ),
         )
         for table in rule["tables"]
     ]
@@ -97,6 +102,7 @@ def _cells(row: Mapping[str, Any]) -> Sequence[str]:
         "-" if row["rate_ci"] is None else " to ".join(map(percent, row["rate_ci"])),
         number(row["impact_ratio"]),
         interval(row["ratio_ci"]),
+        *((" to ".join(map(percent, row["rate_range"])),) if "rate_range" in row else ()),
     )
 
 

@@ -29,7 +29,7 @@ def audit_card(result: Audited) -> str:
         bars=bars,
         mark=mark,
         bars_title="Exposure per item, against the mean of its lists (the line)",
-        tables=[_items(summary) if alone else _groups(summary)],
+        tables=[_items(summary)] if alone else [_groups(summary)] if compared else [],
         notes=caveats(summary),
     ).html()
 
@@ -53,8 +53,8 @@ def _groups(summary: Mapping[str, Any]) -> CardTable:
     rows = [
         (
             GroupCell(shortened(name), styles[name].glyph, styles[name].colour),
-            f"{groups[name]['items']:,}",
-            f"{groups[name]['queries']:,}",
+            f"{groups[name]['compared']:,}",
+            f"{groups[name]['compared_queries']:,}",
             number(groups[name]["exposure_mean"]),
             interval(groups[name]["exposure_ci"]),
             off_text(groups[name]["violation_mean"], unit),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from spofr_core.fairness import format_delta
-from spofr_core.policy import Policy
+from spofr_core.policy import Policy, gap_text, most_probable
 from spofr_core.reporting.notebooks.card import Card, CardTable, Items, cut_table
-from spofr_core.reporting.palette import GroupStyle, group_styles
+from spofr_core.reporting.palette import GroupStyle, group_styles, style_of
 from spofr_core.reporting.report_sections import GroupCell
 from spofr_core.reporting.wording.phrases import (
     counted,
@@ -56,26 +54,24 @@ def _certificate(policy: Policy) -> str:
     utility = f"Utility {number(policy.utility, 4)}"
     if math.isnan(policy.gap):
         return f"{utility}. Nothing is known about how far that is from optimal: the policy came without multipliers."
-    if policy.gap < 1e-9 * max(1.0, abs(policy.utility)):
-        return f"{utility}. The certificate proves that no policy within delta has more, but for rounding."
-    return f"{utility}. The certificate proves that no policy within delta has {number(policy.gap, 2)} more."
+    return f"{utility}. The certificate proves that its gap to the optimum is {gap_text(policy.gap)}."
 
 
 def _lottery(policy: Policy, styles: dict[str, GroupStyle]) -> CardTable:
-    order = np.argsort(-policy.probabilities, kind="stable")[:MOST_RANKINGS]
     groups, names = policy.groups, policy.item_ids
     hidden = policy.rankings.shape[1] - MOST_POSITIONS
     more = f"and {hidden:,} more" if hidden > 0 else ""
     rows = []
-    for place in order:
+    for place in most_probable(policy.probabilities, MOST_RANKINGS):
         first = policy.rankings[place, :MOST_POSITIONS].tolist()
         cells = [
-            GroupCell(shortened(names[item], LONGEST_ITEM), styles[groups[item]].glyph, styles[groups[item]].colour)
+            GroupCell(shortened(names[item], LONGEST_ITEM), look.glyph, look.colour)
             for item in first
+            for look in [style_of(styles, groups[item])]
         ]
-        rows.append((percent(float(policy.probabilities[place])), Items(cells, more)))
-    head = ("Probability", "From the top down")
-    return cut_table(head, rows, many="rankings", title="The lottery", left=2, total=len(policy.probabilities))
+        rows.append((f"{place + 1}", percent(float(policy.probabilities[place])), Items(cells, more)))
+    head = ("Ranking", "Probability", "From the top down")
+    return cut_table(head, rows, many="rankings", title="The lottery", left=3, total=len(policy.probabilities))
 
 
 def _groups(policy: Policy, styles: dict[str, GroupStyle]) -> CardTable:

@@ -8,6 +8,7 @@ from typing import Any
 from spofr_core.fairness import NOTIONS
 from spofr_core.reporting.items.item_words import each_item, item_plain
 from spofr_core.reporting.wording.phrases import MOST_NAMED, counted, listed, name_text, named, violation_text
+from spofr_core.reporting.wording.unknown_words import surely_broken, undecided, whose_groups
 
 
 def plain_summary(summary: Mapping[str, Any], repaired: Mapping[str, Any] | None = None) -> list[str]:
@@ -23,6 +24,7 @@ def plain_summary(summary: Mapping[str, Any], repaired: Mapping[str, Any] | None
     queries, groups = summary["queries"], summary["groups"]
     alone = each_item(summary)
     items = summary["items"]["total"] if alone else sum(group["items"] for group in groups.values())
+    items += summary.get("unknown", {"items": 0})["items"]
     of_what = "" if alone else f" of {counted(len(groups), 'group', 'groups')}"
     found = [
         f"What was looked at: {counted(queries['total'], 'ranked list', 'ranked lists')} with "
@@ -65,8 +67,15 @@ def _lists(summary: Mapping[str, Any]) -> str:
     if not queries["judged"]:
         return "the limit that was set is so wide that no order of these lists could break it. It says nothing here."
     limit = "the limit" if isinstance(delta, Mapping) else f"the limit of {violation_text(delta, summary['unit'])}"
-    broken = queries["judged"] - queries["fair"]
-    if queries["judged"] == 1:
+    broken, open_ = surely_broken(summary), undecided(summary)
+    if open_ and queries["judged"] == 1:
+        kept = f"whether the one list that could break {limit} keeps it depends on {whose_groups(summary)}"
+    elif open_:
+        kept = (
+            f"of the {queries['judged']:,} lists that could break {limit}, {broken:,} do and {queries['fair']:,} keep "
+            f"it, whatever is not known; {open_:,} depend on {whose_groups(summary)}"
+        )
+    elif queries["judged"] == 1:
         kept = f"the one list that could break {limit} {'does' if broken else 'keeps it'}"
     elif broken:
         kept = f"{broken:,} of the {queries['judged']:,} lists that could break {limit} do"
@@ -92,6 +101,13 @@ def _repair(summary: Mapping[str, Any], repaired: Mapping[str, Any]) -> str:
     quota = summary["quota"]
     if before["fair"] == before["judged"] and not (quota and quota["queries"]["broken"]):
         return "nothing has to change."
+    open_ = undecided(repaired)
+    if open_:
+        return (
+            "the same entries can be put into orders, drawn by lot, with which "
+            f"{after['fair']:,} of {after['judged']:,} lists surely keep the limit; {open_:,} depend on "
+            f"{whose_groups(repaired)}."
+        )
     if after["fair"] == after["judged"]:
         return "the same entries can be put into orders, drawn by lot, with which every list keeps the limit."
     return (

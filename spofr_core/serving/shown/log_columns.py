@@ -48,7 +48,7 @@ def looks_like_a_log(names: Sequence[str]) -> bool:
     return {"query", "impression", "position"} <= {*found}
 
 
-def log_columns(table: Table, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+def log_columns(table: Table, given: Mapping[str, str], *, guess: bool = True) -> tuple[dict[str, str], list[str]]:
     """Roles to columns, and a note about each guess.
 
     Raises
@@ -59,8 +59,8 @@ def log_columns(table: Table, given: Mapping[str, str]) -> tuple[dict[str, str],
     for role, column in given.items():
         if column not in table.names:
             raise missing_column(column, table.names, role, table.name)
-    mapping = guess_log_columns(table.names, given)
-    if "time" not in mapping:
+    mapping = guess_log_columns(table.names, given) if guess else dict(given)
+    if guess and "time" not in mapping:
         times = time_like(table)
         if times:
             mapping["time"] = times[0]

@@ -7,6 +7,10 @@ that show the group: where the list stays the same, the violation of the realise
 A schedule promises abs(realised violation) <= delta + (sum over the policies of `added`) / T. Impressions of a policy
 that are logged from its first on keep to `added`; those from a later one on are a difference of two such, hence twice
 that. Where numbers between the first and the last are missing, nothing is known to be promised.
+
+Where groups are not known, the realised violation lies between the means of what they could make of each impression;
+one that they may leave without the group is among those or not, whichever goes further. An item may be of another group
+in each impression there, so that the ends need not be reached.
 """
 
 from __future__ import annotations
@@ -17,7 +21,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.fairness import Composition, Fairness, cannot_fail
+from spofr_core.data import UNKNOWN
+from spofr_core.fairness import Composition, Fairness, Labellings, cannot_fail, largest_first, mean_range
 from spofr_core.serving.shown.places import places_of, shared_exposure
 from spofr_core.serving.shown.shown_log import OwnColumns, ShownLog
 
@@ -44,6 +49,8 @@ class Realised:
         Whether some impression shows two groups or more, and some order of its items would exceed delta.
     lacking : (C,) int
         Impressions that the numbers of the others speak of, and that are not there.
+    least, most : (C, G) float
+        Between what `violations` lie, whatever the groups are that are not known; the same where all are.
     """
 
     impressions: IntArray
@@ -54,6 +61,8 @@ class Realised:
     promised: FloatArray
     could_fail: NDArray[np.bool_]
     lacking: IntArray
+    least: FloatArray
+    most: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +77,8 @@ class Impressions:
         In force: of the log where it says so, else as audited.
     could_fail : (I,) bool
     own : OwnColumns, optional
+    ends : (2, I, G) float
+        Least and most that `violations` can be, whatever the groups are that are not known.
     """
 
     exposure: FloatArray
@@ -75,6 +86,7 @@ class Impressions:
     delta: FloatArray
     could_fail: NDArray[np.bool_]
     own: OwnColumns | None
+    ends: FloatArray
 
     @classmethod
     def of(cls, log: ShownLog, fairness: Fairness) -> Impressions:
@@ -91,7 +103,19 @@ class Impressions:
         # What other orders of the items could do is known of lists that begin at the top and leave nothing out.
         from_the_top = places[log.offsets[1:] - 1] == composition.lengths
         cannot = from_the_top & cannot_fail(fairness, fairness.terms(composition))
-        return cls(groups, violations, np.asarray(delta), composition.applicable & ~cannot, log.own)
+        could_fail, ends = composition.applicable & ~cannot, np.stack([violations, violations])
+        unknown = largest_first(exposure, log.groups == UNKNOWN, log.offsets)
+        rows = np.flatnonzero(np.fromiter(map(len, unknown), dtype=np.int64, count=len(unknown)))
+        if len(rows):
+            lists = Labellings(composition[rows], groups[rows], unknown[rows])
+            could_fail[rows] = lists.applicable
+            known = np.array(lists.ranges)
+            ends[:, rows] = np.where(np.isnan(known), np.nan, np.array([-np.inf, np.inf])[:, None, None])
+            if fairness.rule.bounds_by_length:
+                cannot_fail_any = cannot_fail(fairness, fairness.terms(lists.least)) & from_the_top[rows]
+                could_fail[rows] &= ~cannot_fail_any
+                ends[:, rows] = known * terms.scale[rows] - terms.target[rows]
+        return cls(groups, violations, np.asarray(delta), could_fail, log.own, ends)
 
     def together(self, cells: IntArray, n: int) -> Realised:
         """What the impressions of each cell add up to; `cells` has the cell of each impression, 0..n-1."""
@@ -107,7 +131,24 @@ class Impressions:
             promised=_means(cells, n, np.where(present, self.delta, np.nan)),
             could_fail=np.bincount(cells, weights=self.could_fail, minlength=n) > 0,
             lacking=lacking,
+            **self._range(cells, n),
         )
+
+    def _range(self, cells: IntArray, n: int) -> dict[str, FloatArray]:
+        """(C, G) each: least and most of the realised violation."""
+        sure = ~np.isnan(self.violations)
+        found = [_means(cells, n, np.where(sure, end, np.nan)) for end in self.ends]
+        maybe = np.argwhere(~sure & ~np.isnan(self.ends[0]))
+        for cell, g in np.unique(np.column_stack([cells[maybe[:, 0]], maybe[:, 1]]), axis=0).tolist():
+            rows = cells == cell
+            in_any, perhaps = rows & sure[:, g], rows & ~sure[:, g] & ~np.isnan(self.ends[0, :, g])
+            for side, end in enumerate(self.ends[:, :, g]):
+                if np.isinf(end[perhaps]).any():
+                    found[side][cell, g] = end[perhaps][0]
+                    continue
+                ones, total = np.ones(int(perhaps.sum())), float(end[in_any].sum())
+                found[side][cell, g] = mean_range(total, float(in_any.sum()), end[perhaps], ones)[side]
+        return dict(zip(("least", "most"), found, strict=True))
 
     def _bounds(
         self, cells: IntArray, n: int, present: NDArray[np.bool_], shown: IntArray

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spofr_core.data import write_csv
+from spofr_core.data import UNKNOWN, write_csv
 from spofr_core.evaluation.intervals import bootstrap_mean
 from spofr_core.evaluation.slicing.slices import FEWEST
 from spofr_core.evaluation.slicing.windows import AUTO, Window
@@ -61,6 +61,11 @@ class ShownAudit:
         return self.found.violations
 
     @property
+    def unknown(self) -> int:
+        """How many shown items are of a group that is not known."""
+        return int(np.sum(self.log.groups == UNKNOWN))
+
+    @property
     def exposure(self) -> FloatArray:
         """(Q, G): realised mean exposure."""
         return self.found.exposure
@@ -71,18 +76,32 @@ class ShownAudit:
         return np.where(np.isnan(self.violations), -np.inf, np.abs(self.violations))
 
     @cached_property
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        """(Q, G) twice: least and most size of the violation, whatever the groups are that are not known."""
+        least, most = self.found.least, self.found.most
+        nearest = np.where((least <= 0) & (most >= 0), 0.0, np.minimum(np.abs(least), np.abs(most)))
+        return np.where(self.found.shown > 0, nearest, np.nan), np.maximum(np.abs(least), np.abs(most))
+
+    @cached_property
     def _kept(self) -> dict[str, NDArray[np.bool_]]:
         """(Q, G) each: whether delta holds, delta with the bound, and the delta in force with the bound.
 
-        A bound that is not known is NaN, and never kept.
+        A bound that is not known is NaN, and never kept. Where groups are not known, whatever these are.
         """
-        delta, none = self.fairness.deltas(self.group_names), ~np.isfinite(self._off)
+        off = self._ends[1]
+        delta, none = self.fairness.deltas(self.group_names), np.isnan(off)
         limits = {
             "holds": np.broadcast_to(delta, self._off.shape),
             "within": delta + self.found.bounds,
             "promise": self.found.promised + self.found.bounds,
         }
-        return {name: (self._off <= limit + TOLERANCE) | none for name, limit in limits.items()}
+        return {name: (off <= limit + TOLERANCE) | none for name, limit in limits.items()}
+
+    @cached_property
+    def _broken(self) -> NDArray[np.bool_]:
+        """(Q,): whether some group exceeds delta, whatever the groups are that are not known."""
+        limit = self.fairness.deltas(self.group_names) + TOLERANCE
+        return np.asarray((np.nan_to_num(self._ends[0]) > limit).any(axis=1))
 
     @cached_property
     def queries(self) -> pd.DataFrame:
@@ -91,7 +110,8 @@ class ShownAudit:
         "query", "impressions" (T), "group" (the one that is off most), "violation" (signed, of that group), "delta",
         "bound" (what the schedule may add; NaN where none is known), "holds" (within delta), "within" (within delta +
         bound), "promise" (within delta in force + bound), "could fail" and "by score" (impressions that were sorted by
-        score because fairness could not be had). The groups count together: one that does not hold is enough.
+        score because fairness could not be had). The groups count together: one that does not hold is enough. Where
+        groups are not known, "depends": neither holds nor breaks delta whatever they are.
         """
         log, n = self.log, len(self.log.query_names)
         worst, rows = self._off.argmax(axis=1), np.arange(n)
@@ -107,6 +127,7 @@ class ShownAudit:
                 "delta": self.fairness.deltas(self.group_names)[worst],
                 "bound": self.found.bounds[rows, worst],
                 **{name: kept.all(axis=1) for name, kept in self._kept.items()},
+                **({"depends": ~self._kept["holds"].all(axis=1) & ~self._broken} if self.unknown else {}),
                 "could fail": self.found.could_fail,
                 "by score": np.bincount(log.queries, weights=by_score, minlength=n).astype(int),
             }
@@ -159,6 +180,7 @@ class ShownAudit:
                 "cannot_fail": again - len(judged),
                 "judged": len(judged),
                 "hold": int(judged["holds"].sum()),
+                **({"depend": int(judged["depends"].sum())} if self.unknown else {}),
                 "promised": len(promised),
                 "within": int(promised["within"].sum()),
                 "promise_kept": int(promised["promise"].sum()),
@@ -168,6 +190,7 @@ class ShownAudit:
             "worst": None if worst is None else _plain_row(judged.iloc[worst]),
             "once": self.once,
             "excluded": self.log.excluded,
+            **({"unknown": self.unknown} if self.unknown else {}),
             "notes": list(self.log.notes),
         }
 
@@ -179,8 +202,15 @@ class ShownAudit:
             if name in found:
                 low, high = found[name]["ci"]
                 clear = low > delta + TOLERANCE or high < -delta - TOLERANCE
+                least, most = self._mean_ends(self.found.impressions == 1, self.group_names.index(name))
+                clear = clear and (least > delta + TOLERANCE or most < -delta - TOLERANCE)
                 found[name]["exceeds"] = bool(clear and found[name]["n"] >= FEWEST)
         return found
+
+    def _mean_ends(self, rows: NDArray[np.bool_], g: int) -> tuple[float, float]:
+        """Between what a group's mean violation lies over the queries that surely show it."""
+        known = rows & ~np.isnan(self.violations[:, g])
+        return float(self.found.least[known, g].mean()), float(self.found.most[known, g].mean())
 
     def _groups(self, rows: NDArray[np.bool_]) -> dict[str, Any]:
         """Mean over these queries of what each group was shown, each query counting once."""
@@ -203,9 +233,10 @@ class ShownAudit:
         """Whether every judged query holds delta, or delta and the bound of its schedule, and so do those seen once.
 
         Queries seen once fail together where the interval of a group's mean violation, over `FEWEST` of them or more,
-        lies beyond delta.
+        lies beyond delta. What depends on groups that are not known fails nothing.
         """
-        held = bool((self.judged["holds"] | self.judged["within"]).all())
+        kept = self.judged["holds"] | self.judged["within"]
+        held = bool((kept | self.judged["depends"] if self.unknown else kept).all())
         return held and not any(group["exceeds"] for group in self.once.values())
 
     def over_time(self, window: Window = AUTO) -> ShownTime:

@@ -10,14 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from spofr_core.data import GroupSpec, Limits, TextOptions
+from spofr_core.data import NO_GROUP, UNKNOWN, GroupSpec, Limits, TextOptions
 from spofr_core.data.formats.opening import AnySource, open_table
 from spofr_core.data.formats.tables import MISSING_VALUES, Kind, Table, no_rows, to_float
-from spofr_core.data.group_spec import Grouping, Missing, resolve_missing
+from spofr_core.data.group_spec import MISSING_MEND, MISSING_ON_PAGE, Grouping, Missing, resolve_missing
 from spofr_core.data.groups.regrouping import relabelled
 from spofr_core.data.ids import factorize, has_duplicates, label_text, plain, to_ids
 from spofr_core.data.reading.columns import doubtful_header
-from spofr_core.data.reading.grouping import groups_of_table
+from spofr_core.data.reading.grouping import groups_of_table, spell_groups
+from spofr_core.data.reading.spelling import Spelling
 from spofr_core.data.reading.time_column import query_times
 from spofr_core.errors import DataError
 from spofr_core.serving.shown.log_columns import log_columns
@@ -67,7 +68,7 @@ class ShownLog:
     Attributes
     ----------
     groups : (N,) int32
-        Group of each shown item.
+        Group of each shown item, as in `RankingDataset.groups`.
     group_names : tuple of str
     positions : (N,) int64
         Where it was shown, counted from 1; see `spofr_core.serving.shown.places`.
@@ -83,7 +84,7 @@ class ShownLog:
     notes : tuple of str
         What was guessed and found out in reading.
     excluded : int
-        Items without a group that were left out.
+        Items that belong to no group, because they are excluded or their group is left out.
     """
 
     groups: NDArray[np.int32]
@@ -103,7 +104,7 @@ class ShownLog:
     @property
     def group_sizes(self) -> dict[str, int]:
         """How often an item of each group was shown."""
-        sizes = np.bincount(self.groups, minlength=len(self.group_names)).tolist()
+        sizes = np.bincount(self.groups[self.groups >= 0], minlength=len(self.group_names)).tolist()
         return dict(zip(self.group_names, sizes, strict=True))
 
 
@@ -121,10 +122,14 @@ def read_shown(
     leave_out_groups: Sequence[str] = (),
     missing: Missing = "error",
     missing_values: Sequence[str] = MISSING_VALUES,
+    join_alike: bool | None = None,
+    guess: bool = True,
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    decimal: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
     limits: Limits | None = None,
 ) -> ShownLog:
     """Read a log of impressions, a row per shown item, in any format that `read_dataset` takes.
@@ -132,15 +137,15 @@ def read_shown(
     Parameters
     ----------
     source : path, bytes, file-like or DataFrame
-        A CSV or Parquet file (also .gz), or a folder of Parquet parts.
+        A file in any such format, or a folder of Parquet parts.
     query, impression, position, item, group, time : str, optional
         Columns; those that are not named are guessed by their usual names. An impression or session is one list as one
         reader saw it: a query and an impression together name a list. Positions are whole numbers; see
         `spofr_core.serving.shown.places`. Rows without a query are impressions of their own. Item and time may be
         absent; several columns of groups are crossed.
-    group_quantiles, group_names, leave_out_groups, missing, missing_values
+    group_quantiles, group_names, leave_out_groups, missing, missing_values, join_alike
         As for `read_dataset`.
-    format, delimiter, encoding, header, limits
+    guess, format, delimiter, encoding, decimal, header, sheet, limits
         As for `read_dataset`.
 
     Raises
@@ -149,13 +154,15 @@ def read_shown(
         When it is no such log, with the column, the row and the remedy.
     """
     limits = limits or Limits()
-    _, table = open_table(source, limits, format, TextOptions(delimiter, encoding, None, header))
+    _, table = open_table(source, limits, format, TextOptions(delimiter, encoding, decimal, header, sheet))
     if table.header_doubt:
         raise doubtful_header(table)
     several = [group] if isinstance(group, str) else list(group or ())
     named = {"query": query, "impression": impression, "position": position, "item": item, "time": time}
     named["group"] = several[0] if several else None
-    mapping, notes = log_columns(table, {role: column for role, column in named.items() if column is not None})
+    mapping, notes = log_columns(
+        table, {role: column for role, column in named.items() if column is not None}, guess=guess
+    )
     spec = GroupSpec(
         columns=tuple(several or [mapping["group"]]),
         quantiles=group_quantiles,
@@ -166,7 +173,14 @@ def read_shown(
     columns = _read(table, mapping, spec)
     if not len(columns[mapping["query"], "coded"]):
         raise no_rows(table.name)
-    return _assembled(table, mapping, spec, columns, [*table.notes, *notes], tuple(missing_values), limits)
+    spelling = Spelling(table.name, join_alike)
+    spell_groups(columns, spelling, spec, missing_values)
+    if mapping["query"] not in spec.columns:
+        columns[mapping["query"], "coded"] = spelling.named(columns[mapping["query"], "coded"], mapping["query"])
+    for name, kind in [request for request in columns if request[0] in (mapping["impression"], mapping.get("item"))]:
+        columns[name, kind] = spelling.bare(columns[name, kind], name)
+    known = [*table.notes, *notes, *spelling.notes()]
+    return _assembled(table, mapping, spec, columns, known, tuple(missing_values), limits)
 
 
 def _read(table: Table, mapping: Mapping[str, str], spec: GroupSpec) -> Columns:
@@ -203,32 +217,31 @@ def _assembled(
     raw = to_float(columns[mapping["position"], "number"])
     positions, counted = checked_positions(raw, mapping["position"], table.name, table.line_of)
     grouping = relabelled(resolve_missing(groups_of_table(spec, columns, missing_values, limits), limits))
-    keep = _kept(grouping, table)
+    codes = _codes(grouping, table)
     lists = _Lists.of(columns, mapping, table)
     _check_items(columns, mapping, lists, table)
     times, about = None, list[str]()
     if "time" in mapping:
         column = mapping["time"]
         times, about = query_times(columns[column, "time"], lists.codes, len(lists.queries), column, table)
-    rows = np.flatnonzero(keep)
-    order = rows[np.lexsort((positions[rows], lists.codes[rows]))]
+    order = np.lexsort((positions, lists.codes))
     shown, lengths = np.unique(lists.codes[order], return_counts=True)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     limits.check_list(int(lengths.max(initial=0)), "in an impression of the log")
-    # A query of which every row was left out is in the log no more.
-    there, queries = np.unique(lists.queries[shown], return_inverse=True)
-    excluded = int(len(keep) - len(rows))
-    left = [f"{excluded:,} of {len(keep):,} items have no group, or one that is left out."] if excluded else []
+    queries = lists.queries[shown]
+    free, excluded = int(np.sum(codes < 0)), int(np.sum(codes == NO_GROUP))
+    left = f"{free:,} of {len(codes):,} items have no group, or one that is left out: they keep their places."
+    notes += [*counted, *grouping.notes, *about, *([left] if free else []), *place_notes(positions[order], offsets)]
     return ShownLog(
-        groups=grouping.codes[order].astype(np.int32),
+        groups=codes[order].astype(np.int32),
         group_names=grouping.names,
         positions=positions[order],
         offsets=offsets,
         queries=queries.astype(np.int64),
-        query_names=tuple(lists.names[k] for k in there.tolist()),
+        query_names=tuple(lists.names),
         times=None if times is None else times[shown],
         own=_own(columns, order[offsets[:-1]]),
-        notes=(*notes, *counted, *grouping.notes, *about, *left, *place_notes(positions[order], offsets)),
+        notes=tuple(notes),
         excluded=excluded,
     )
 
@@ -272,25 +285,24 @@ def _coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str]]:
     return np.array([*(place.get(text, -1) for text in texts), -1], dtype=np.int64)[codes], distinct
 
 
-def _kept(grouping: Grouping, table: Table) -> NDArray[np.bool_]:
-    missing = grouping.codes == -1
+def _codes(grouping: Grouping, table: Table) -> NDArray[np.int32]:
+    """The group of each row; whatever has none keeps its place."""
+    missing = grouping.codes == UNKNOWN
     spec = grouping.spec
     if spec.missing == "error" and missing.any():
         line = table.line_of(int(missing.argmax()))
         raise DataError(
             f"{int(missing.sum()):,} of {len(missing):,} shown items have no group: column "
-            f"{' & '.join(spec.columns)!r} of {table.name} is empty at row {line} first.",
+            f"{' & '.join(spec.columns)!r} of {table.name} is first empty at row {line}.",
             column=spec.columns[0],
             row=line,
             fields=("missing",),
-            mend="Choose what becomes of them: missing='own_group' makes them a group, missing='exclude' leaves them "
-            "out and counts them.",
-            on_page="Choose what becomes of them: a group of their own, or left out and counted.",
+            mend=MISSING_MEND,
+            on_page=MISSING_ON_PAGE,
         )
-    keep = np.asarray(grouping.codes >= 0)
-    if not keep.any():
+    if not (grouping.codes >= 0).any():
         raise DataError(f"No item of {table.name} has a group that is kept: nothing is left.", column=spec.columns[0])
-    return keep
+    return grouping.codes if spec.missing == "keep" else np.where(missing, np.int32(NO_GROUP), grouping.codes)
 
 
 def _check_items(columns: Columns, mapping: Mapping[str, str], lists: _Lists, table: Table) -> None:

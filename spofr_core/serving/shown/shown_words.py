@@ -24,9 +24,15 @@ def shown_verdict(summary: Plain, fairness: Fairness) -> str:
         f"{queries['least_impressions']:,} times), {counted(queries['hold'], 'holds', 'hold')} delta {delta} in what "
         "was really shown"
     )
+    if "unknown" in summary:
+        depend, items = queries["depend"], counted(summary["unknown"], "shown item", "shown items")
+        broken = counted(queries["judged"] - queries["hold"] - depend, "breaks", "break")
+        depend = counted(depend, "depends", "depend")
+        told += f" whatever the unknown groups are, {broken} it, and {depend} on the {items} whose group is unknown"
     if not queries["promised"]:
         return f"{told}."
-    return f"{told}; {queries['within']:,} of {queries['promised']:,} are within delta and the bound of their schedule."
+    within = f"{queries['within']:,} of {queries['promised']:,} {'is' if queries['within'] == 1 else 'are'}"
+    return f"{told}; {within} within delta and the bound of their schedule."
 
 
 def shown_sentences(summary: Plain, fairness: Fairness) -> list[str]:

@@ -49,7 +49,7 @@ def test_every_query_is_calibrated_by_the_others_alone():
     np.testing.assert_array_equal(other.estimates[mine], whole.estimates[mine])
     assert not np.array_equal(other.estimates[~mine], whole.estimates[~mine])
     assert whole.folds == 5
-    assert whole.error == pytest.approx(np.mean((whole.estimates - data.relevance) ** 2))
+    assert whole.error == pytest.approx(np.sqrt(np.mean((whole.estimates - data.relevance) ** 2)))
 
 
 def test_the_kind_that_fits_better_is_taken_and_order_is_kept():
@@ -151,7 +151,7 @@ def test_who_is_in_several_lists_is_not_calibrated_by_their_own_label(kind):
     np.testing.assert_array_equal(first[mine], second[mine])
     found = calibrated_scores(data, kind)
     assert "fitted to the labels of other items in other queries, in 21 parts" in found.sentence
-    assert found.error > 0.24  # as large as that of a coin: nothing can be known of these people
+    assert found.error > 0.49  # as large as that of a coin: nothing can be known of these people
 
 
 @pytest.mark.parametrize("kind", ["logistic", "isotonic"])
@@ -166,7 +166,7 @@ def test_people_whose_relevance_goes_with_how_often_they_are_drawn_are_not_calib
     found = calibrated_scores(data, kind)
     assert found.items_apart
     assert found.estimates.mean() == pytest.approx(0.2, abs=0.03)
-    assert found.error < 0.16  # that of the mean
+    assert found.error < 0.4  # that of the mean
 
 
 def test_an_item_that_counts_twice_is_two_items():

@@ -55,12 +55,34 @@ def test_an_interval_is_the_wider_of_student_and_the_pooled_one(lists):
 @given(st.lists(numbers, min_size=2, max_size=5))
 def test_what_is_not_in_a_part_is_counted_without_counting_it_again(lists):
     parts = [np.array(numbers) for numbers in lists]
-    n, mean, variance = spreads(parts).of_rest()
+    mean = spreads(parts).of_rest()
     for k in range(len(parts)):
         rest = np.concatenate(parts[:k] + parts[k + 1 :])
-        assert n[k] == len(rest)
         assert mean[k] == pytest.approx(rest.mean(), abs=1e-9)
-        assert variance[k] == pytest.approx(rest.var(ddof=1), abs=1e-9)
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_where_one_part_has_all_values_there_is_no_rest(shares):
+    """The values sum to 0 around their mean but for rounding, which must not become an infinite mean of nothing."""
+    for n in range(2, 40):
+        for ones in range(1, n):
+            found = spreads([np.repeat([1.0, 0.0], [ones, n - ones])], shares=shares)
+            difference, (lower, upper), error = found.against_rest(np.array([False]), 0.95)
+            assert np.isnan([*found.of_rest(), *difference, *lower, *upper, *error]).all()
+
+
+@pytest.mark.parametrize("power", [-1000, -600, 600, 990])
+def test_intervals_of_tiny_and_huge_values_are_those_of_ordinary_ones(power):
+    rng, every = np.random.default_rng(4), np.ones(3, dtype=bool)
+    parts, unit = [rng.exponential(size=n) for n in (5, 9, 30)], 2.0**power
+    plain, scaled = spreads(parts), spreads([part * unit for part in parts])
+    np.testing.assert_array_equal(scaled.mean, plain.mean * unit)
+    np.testing.assert_array_equal(scaled.of_rest(), plain.of_rest() * unit)
+    for one, other in ((plain.of_means, scaled.of_means), (plain.against_rest, scaled.against_rest)):
+        ends, wanted = (np.vstack([np.atleast_2d(row) for row in of(every, 0.95)]) for of in (other, one))
+        assert (wanted != 0).all()
+        np.testing.assert_array_equal(ends, wanted * unit)
+    np.testing.assert_array_equal(scaled.between(0, 2, 0.95), np.array(plain.between(0, 2, 0.95)) * unit)
 
 
 def test_differences_of_shares_are_those_of_newcombe():

@@ -1,0 +1,1 @@
+"""Excel: what is in a workbook, and the table on one of its sheets."""
