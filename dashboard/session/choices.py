@@ -62,10 +62,10 @@ class Choices:
     def to_address(self) -> dict[str, str]:
         """The values that differ from the defaults, as query parameters; data and delta are always named."""
         default = Choices()
-        written = {f.name: getattr(self, f.name) for f in fields(self)}
+        made = {f.name: getattr(self, f.name) for f in fields(self)}
         return {
-            name: f"{value:g}" if isinstance(value, float) else str(value)
-            for name, value in written.items()
+            name: written(value) if isinstance(value, float) else str(value)
+            for name, value in made.items()
             if name in ("data", "delta") or value != getattr(default, name)
         }
 
@@ -83,6 +83,11 @@ class Choices:
             if value is not None and _sensible(field.name, value):
                 read[field.name] = value
         return replace(cls(), **({} if "delta" in read else opening_delta(read.get("data", cls.data))) | read)
+
+
+def written(value: float) -> str:
+    """The shortest text that is read as this number again."""
+    return str(float(value)).removesuffix(".0")
 
 
 def opening_delta(data: str) -> dict[str, Any]:

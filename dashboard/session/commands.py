@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 from functools import lru_cache
 
-from dashboard.session.choices import Choices
+from dashboard.session.choices import Choices, written
 from dashboard.session.every_list.quota_address import read_quota
 from dashboard.session.findings.report_parts import NOTHING_MORE, ReportParts, usable_window
 from dashboard.session.sources import Loaded
@@ -51,9 +51,9 @@ def command_lines(source: Loaded, choices: Choices, parts: ReportParts = NOTHING
     if choices.notion != Choices.notion:
         options += ["--notion", choices.notion]
     if choices.power != 1:
-        options += ["--power", f"{choices.power:g}"]
+        options += ["--power", written(choices.power)]
     if choices.shift != 1:
-        options += ["--shift", f"{choices.shift:g}"]
+        options += ["--shift", written(choices.shift)]
     if choices.top:
         options += ["--exposure-cutoff", str(choices.top)]
     return shlex.join(["spofr", "audit", *source.arguments, *options])
@@ -133,9 +133,9 @@ def _selected_lines(source: Loaded, parts: ReportParts) -> list[str]:
 def _bias(choices: Choices) -> str:
     given = []
     if choices.power != 1:
-        given.append(f"power={choices.power:g}")
+        given.append(f"power={written(choices.power)}")
     if choices.shift != 1:
-        given.append(f"shift={choices.shift:g}")
+        given.append(f"shift={written(choices.shift)}")
     if choices.top:
         given.append(f"cutoff={choices.top}")
     return f"PositionBias({', '.join(given)})" if given else ""

@@ -6,6 +6,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,17 @@ import pyarrow.parquet as pq
 from spofr_core.data.dataset import RankingDataset
 from spofr_core.data.formats.decimal_signs import plain_number
 from spofr_core.data.formats.parquet_folder import ParquetFolder
-from spofr_core.data.formats.tables import MISSING_TEXT, MISSING_VALUES, FrameTable, Table, agreed_sign, is_text
+from spofr_core.data.formats.tables import (
+    MISSING_TEXT,
+    MISSING_VALUES,
+    ArrowTable,
+    FrameTable,
+    Table,
+    agreed_sign,
+    exact_numbers,
+    is_text,
+    to_float,
+)
 from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.ids import factorize, to_ids
 from spofr_core.data.limits import Limits
@@ -31,7 +42,14 @@ from spofr_core.data.reading.query_columns import QueryColumns
 from spofr_core.data.reading.reader import read_dataset
 from spofr_core.data.reading.spelling import Spelling, alike_keys
 from spofr_core.data.reading.time_column import time_notes
-from spofr_core.data.score_array import clip_note, label_note
+from spofr_core.data.score_array import (
+    clip_note,
+    exact_places,
+    label_note,
+    order_only,
+    places_from_the_top,
+    places_in_lists,
+)
 from spofr_core.errors import DataError
 
 _OF_GROUPS = ("missing", "leave_out_groups", "drop_rows")
@@ -59,6 +77,8 @@ class Part:
         Of "query" and "item", those whose ids are text in the folder, though this part may hold whole numbers only.
     label_shift : float
         What the lowest label of the folder asks for, as in `RankingDataset`.
+    order_only : bool
+        Whether scores become places, since doubles would tie those of some list of the folder.
     """
 
     name: str
@@ -66,6 +86,7 @@ class Part:
     mapping: Mapping[str, Any]
     text_ids: tuple[str, ...] = ()
     label_shift: float = 0.0
+    order_only: bool = False
 
     def read(self) -> RankingDataset:
         """The lists of this part.
@@ -81,6 +102,9 @@ class Part:
         ids = {f"{role}_ids": getattr(data, f"{role}_ids") for role in self.text_ids}
         as_text = {name: values.astype(np.str_) for name, values in ids.items() if values.dtype.kind == "i"}
         rows = pq.read_table(io.BytesIO(self.content), columns=[ROW])[ROW].to_numpy()[data.rows] - 1
+        if self.order_only and data.score is not None:
+            codes = data.query_of_item
+            data = replace(data, score=places_from_the_top(places_in_lists(codes, data.score), codes), ranks=True)
         return replace(data, **as_text, label_shift=max(self.label_shift, data.label_shift), rows=rows)
 
     def time_notes(self, data: RankingDataset) -> tuple[str, ...]:
@@ -112,12 +136,10 @@ class PartitionedFolder:
     files : tuple of Path
     mapping : dict
         Arguments of `read_dataset`, with the groups of the whole folder written out.
-    text_ids : tuple of str
+    text_ids, label_shift, order_only
         As in `Part`.
     notes : tuple of str
-        What was guessed about the columns, and becomes of labels below 0.
-    label_shift : float
-        As in `Part`.
+        What was guessed about the columns, and becomes of their numbers.
     """
 
     files: tuple[Path, ...]
@@ -125,6 +147,7 @@ class PartitionedFolder:
     text_ids: tuple[str, ...]
     notes: tuple[str, ...]
     label_shift: float = 0.0
+    order_only: bool = False
 
     def __len__(self) -> int:
         """Number of parts."""
@@ -132,7 +155,8 @@ class PartitionedFolder:
 
     def __iter__(self) -> Iterator[Part]:
         for number, file in enumerate(self.files, start=1):
-            yield Part(f"part {number} of the folder", file.read_bytes(), self.mapping, self.text_ids, self.label_shift)
+            whole = self.text_ids, self.label_shift, self.order_only
+            yield Part(f"part {number} of the folder", file.read_bytes(), self.mapping, *whole)
 
 
 def partition_folder(
@@ -181,9 +205,12 @@ def partition_folder(
     columns = sorted(wanted & {*source.schema.names})
     notes += source.notes(columns)
     n_parts = min(MAX_PARTS, max(min_parts, -(-n_rows // rows_per_part)))
-    sign = mapping.get("decimal") or _decimal(source, roles, first)
+    first.decimal = mapping.get("decimal")
+    sign = _decimal(source, roles, first) or first.decimal
     files, text_columns = _distribute(source, columns, roles, scratch, n_parts, texts, spelling)
-    notes += spelling.notes()
+    notes += [*first.notes, *spelling.notes()]
+    ranked_exactly = _rank_exactly(files, roles, sign)
+    notes += ranked_exactly
     settings = {role: column for role, column in roles.items() if role != "group"}
     if "item" not in settings:
         settings["item"] = ROW
@@ -198,6 +225,7 @@ def partition_folder(
         text_ids=tuple(role for role in ("query", "item") if settings[role] in text_columns),
         notes=(*notes, *told),
         label_shift=shift,
+        order_only=bool(ranked_exactly),
     )
 
 
@@ -226,6 +254,7 @@ def _decimal(source: ParquetFolder, roles: Mapping[str, str], first: Table) -> s
     for role, name in roles.items():
         if role in ("query", "item", "group") or not _is_text(source.schema.field(name).type):
             continue
+        source.refuse_commas(name)
         batches = (batch.column(0).cast(pa.large_string()) for batch in source.batches([name], ROWS_PER_BATCH))
         texts = (pc.unique(pc.utf8_trim_whitespace(batch)).drop_null().to_pylist() for batch in batches)
         sign = agreed_sign(
@@ -241,6 +270,21 @@ def _decimal(source: ParquetFolder, roles: Mapping[str, str], first: Table) -> s
             column=other,
         )
     return next(iter(signs.values()), None)
+
+
+def _rank_exactly(files: list[Path], roles: Mapping[str, str], sign: str | None) -> list[str]:
+    """The note of the folder where doubles would tie what a list of some part is ranked by."""
+    column = roles.get("score", roles.get("rank", ""))
+    if not column or pa.types.is_floating(pq.read_schema(files[0]).field(column).type):
+        return []
+    for number, path in enumerate(files, start=1):
+        rows = pq.read_table(path, columns=list({roles["query"], column}))
+        table = ArrowTable(rows, f"part {number} of the folder", Limits())
+        table.decimal = sign
+        numbers, (codes, _) = to_float(table.read({column: "number"})[column]), factorize(rows[roles["query"]])
+        if exact_places(numbers, codes, partial(exact_numbers, table, column)) is not None:
+            return [order_only(f"Column {column!r}")]
+    return []
 
 
 def _label_shift(

@@ -259,10 +259,16 @@ def exact_places(
     coarse, fine = (_rises(query_codes[order], values[order], *more) for more in ((), (within[order],)))
     if np.array_equal(coarse, fine):
         return None
+    return places_in_lists(query_codes, values, within)
+
+
+def places_in_lists(query_codes: IntArray, *columns: npt.NDArray[Any]) -> FloatArray:
+    """Place of each row in its list, counted 1, 2, ... from the smallest in these columns, equal ones together."""
+    order = np.lexsort((*columns[::-1], query_codes))
     first = np.flatnonzero(_rises(query_codes[order]))
-    counted = np.cumsum(fine)
-    places = np.empty(len(values))
-    places[order] = counted - np.repeat(counted[first] - 1, np.diff(np.append(first, len(values))))
+    counted = np.cumsum(_rises(query_codes[order], *(column[order] for column in columns)))
+    places = np.empty(len(order))
+    places[order] = counted - np.repeat(counted[first] - 1, np.diff(np.append(first, len(order))))
     return places
 
 

@@ -160,6 +160,7 @@ SITUATIONS = {
         LABELLED | {"leave_out": ("x",), "missing": "drop"}, {"notion": "gap", "delta": 0.02, "unit": "absolute"}
     ),
     "exposure model": Situation(LABELLED, {"power": 1.25, "shift": 0.5, "top": 4}),
+    "exposure model of many digits": Situation(LABELLED, {"power": 1 / 3, "shift": 0.123456789, "top": 4}),
     "shift of 0": Situation(LABELLED, {"shift": 0.0, "unit": "absolute", "delta": 0.0}),
     "delta of many digits": Situation({}, {"delta": 0.1 / 3}),
     "quota": Situation(LABELLED, {"quota": "1@5", "quota_min": "f@4:1"}),
@@ -338,7 +339,7 @@ def test_the_line_of_a_log_finds_its_summary_again(name: str):
     mapping = LOG.model_copy(update=LOGS[name])
     Path("log.csv").write_bytes(log(holed="missing" in name, alike=name == "names written alike"))
     upload = Upload(name="log.csv", sha256="0" * 64, size=1, opened=0.0, mapping=mapping)
-    asked = Choices(delta=0.1, unit="share", power=1.25)
+    asked = Choices(delta=0.1, unit="share", power=4 / 3, shift=0.123456789)
     page = audited_log(upload, read_shown(Path("log.csv"), **mapping.log_options()), asked)
     told = summary_of_shell(log_command(upload, asked))
     time = told.pop("time", None)

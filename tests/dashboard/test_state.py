@@ -50,3 +50,9 @@ def test_no_address_can_break_the_choices(parameters):
     chosen = Choices.from_address(parameters)
     assert Choices.from_address(chosen.to_address()) == chosen
     assert chosen.position_bias.vector(5).shape == (5,)
+
+
+def test_a_link_keeps_every_digit():
+    made = Choices(delta=0.1 / 3, power=4 / 3, shift=1e-7)
+    assert Choices.from_address(made.to_address()) == made
+    assert Choices(power=2.0).to_address()["power"] == "2"

@@ -131,3 +131,17 @@ def test_parts_of_a_folder_have_one_sign(tmp_path):
         frame(scores).to_parquet(tmp_path / f"{number}.parquet")
     with pytest.raises(DataError, match="decimal=','"):
         partition_folder(tmp_path, scratch, ROLES)
+
+
+def test_parts_of_a_folder_say_how_a_comma_was_read(tmp_path):
+    frame(["4,752", "3,120"]).to_parquet(tmp_path / "0.parquet")
+    for sign, number in ((",", "4.752"), (".", "4752")):
+        scratch = tmp_path.parent / f"{tmp_path.name}-{number}"
+        scratch.mkdir()
+        parts = partition_folder(tmp_path, scratch, ROLES | {"decimal": sign}, min_parts=8)
+        assert f"In column 'score' of the folder, '4,752' was read as {number}." in parts.notes
+    frame(["0,5", "7"]).assign(q=["x1", "y1"]).to_parquet(tmp_path / "1.parquet")  # what the column says counts more
+    scratch = tmp_path.parent / f"{tmp_path.name}-decided"
+    scratch.mkdir()
+    parts = partition_folder(tmp_path, scratch, ROLES | {"decimal": "."}, min_parts=8)
+    assert sorted(np.concatenate([part.read().score for part in parts])) == [0.5, 3.12, 4.752, 7]

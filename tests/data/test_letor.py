@@ -233,3 +233,11 @@ def test_a_preview_reads_the_first_lines_only() -> None:
     assert len(preview_table(text, rows=2).head) == 2
     with pytest.raises(DataError, match="Line 4"):
         preview_table(text)
+
+
+@pytest.mark.parametrize("sparse", ["", " 3:1"])
+def test_a_feature_of_whole_numbers_beyond_doubles_ranks_exactly(sparse):
+    lines = f"1 qid:1 1:1 2:{2**60} # a\n0 qid:1 1:2 2:{2**60 + 2}{sparse} # b\n2 qid:1 1:1 2:{2**60 + 1} # c\n"
+    data = read_dataset(lines.encode(), group="1", score="2")
+    assert data.score.tolist() == [-3, -1, -2]
+    assert any("beyond 2^53" in note for note in data.notes)

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spofr_core import Fairness, audit, audit_folder, read_dataset
+from spofr_core import Fairness, audit, audit_folder, read_dataset, repair
 from spofr_core.errors import DataError
+from spofr_core.evaluation import repair_folder
 from tests.cli.test_words import spofr
 
 ROWS = {"qid": [1, 1, 1], "doc": [1, 2, 3], "group": ["f", "m", "m"], "score": [3, 2, 1]}
@@ -105,3 +106,33 @@ def test_names_of_folders_are_columns_in_one_piece_and_part_by_part(tmp_path):
     assert data.attributes["country"].tolist() == ["de", "de", "fr", "fr"]
     streamed = audit_folder(tmp_path / "rows", Fairness(delta=0.1), mapping={"slices": ["country"]})
     assert {*streamed.table.attributes["country"]} == {"de", "fr"}
+
+
+LONG = {
+    "whole numbers": (pa.array([2**60 + 1, 2**60, 2**60 + 2]), pa.array([3, 900, 1])),
+    "decimals, then doubles": (decimals(f"{2**60 + 1}.5", f"{2**60}.5", f"{2**60 + 2}.5"), pa.array([3.5, 900, 1])),
+    "text, then doubles": (pa.array([str(2**60 + k) for k in (1, 0, 2)]), pa.array([3.5, 900, 1])),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_numbers_beyond_doubles_in_one_part_make_places_of_all_in_one_piece_and_part_by_part(name, tmp_path):
+    folder = written(tmp_path / "rows", score=LONG[name])
+    data, fairness = read_dataset(folder), Fairness(delta="10%")
+    assert data.score.tolist() == [-2, -3, -1, -2, -1, -3]
+    whole, streamed = audit(data, fairness), audit_folder(folder, fairness, rows_per_part=3)
+    assert streamed.summary["queries"] == whole.summary["queries"]
+    assert set(streamed.summary["notes"]) == set(whole.summary["notes"])
+    assert any("beyond 2^53" in note for note in streamed.summary["notes"])
+    parts = repair_folder(folder, fairness, tmp_path / "policies.csv", rows_per_part=3)
+    assert parts == repair(data, fairness).summary
+    assert parts["ranks"]
+
+
+def test_a_comma_is_not_told_by_doubles_of_another_part(tmp_path):
+    folder = written(tmp_path / "rows", score=(pa.array(["4,752", "3,120", "1"]), pa.array([0.5, 1.5, 2.5])))
+    for mapping in ({}, {"decimal": ","}):
+        with pytest.raises(DataError, match="text such as '4,752'"):
+            read_dataset(folder, **mapping)
+        with pytest.raises(DataError, match="text such as '4,752'"):
+            audit_folder(folder, Fairness(delta=0.1), mapping=mapping)

@@ -8,7 +8,7 @@ import time
 
 import streamlit as st
 
-from dashboard.session.choices import Choices, choices, choose
+from dashboard.session.choices import Choices, choices, choose, written
 from dashboard.session.mapping import Mapping
 from dashboard.session.upload_store import Upload, UploadStore
 from dashboard.session.uploads import LIMITS, shell_arguments
@@ -84,7 +84,7 @@ def log_command(upload: Upload, asked: Choices) -> str | None:
         return None
     given = ["spofr", "audit", *read, "--shown", "--delta", written_delta(asked.delta, asked.unit)]
     given += ["--notion", asked.notion] if asked.notion != Choices.notion else []
-    given += ["--power", f"{asked.power:g}"] if asked.power != 1 else []
-    given += ["--shift", f"{asked.shift:g}"] if asked.shift != 1 else []
+    given += ["--power", written(asked.power)] if asked.power != 1 else []
+    given += ["--shift", written(asked.shift)] if asked.shift != 1 else []
     given += ["--exposure-cutoff", str(asked.top)] if asked.top else []
     return shlex.join(given)

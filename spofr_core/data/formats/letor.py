@@ -16,6 +16,7 @@ from spofr_core.data.formats.source import Raw, as_utf8
 from spofr_core.data.formats.tables import ArrowTable, Kind, Table
 from spofr_core.data.ids import factorize, to_ids
 from spofr_core.data.limits import Limits
+from spofr_core.data.score_array import EXACT
 
 LABEL, QUERY, COMMENT = "label", "qid", "comment"
 _LINE = re.compile(rb"^\s*[^\s#:,;|]+[ \t]+qid:\S+(\s|$)")
@@ -69,13 +70,21 @@ class LetorTable(Table):
     def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
         direct = {QUERY: self._lines.query_ids} if kinds.get(QUERY) == "coded" else {}
         others = {name: kind for name, kind in kinds.items() if name not in direct}
-        columns = pa.table({name: self._column(name) for name in others})
+        columns = pa.table({name: self._column(name, kind) for name, kind in others.items()})
         return direct | (ArrowTable(columns, self.name, self._limits).read(others) if others else {})
 
-    def _column(self, name: str) -> pa.Array | pa.ChunkedArray:
+    def _column(self, name: str, kind: Kind) -> pa.Array | pa.ChunkedArray:
         if name in self._position:
-            return pa.array(self._lines.features[:, self._position[name]])
+            values = self._lines.features[:, self._position[name]]
+            return pa.array(values if kind != "plain" or np.abs(values).max() < EXACT else self._written(name))
         return {LABEL: pa.array(self._lines.labels), QUERY: self._lines.query_ids, COMMENT: self._lines.item_ids}[name]
+
+    def _written(self, name: str) -> list[str]:
+        """A feature as the lines have it, which doubles may have rounded."""
+        listed = re.compile(rb"[ \t]0*%s:(\S+)" % name.encode())
+        lines = (line.split(b"#", 1)[0] for line in bytes(self._text).splitlines())
+        found = (listed.search(line) for line in lines if line.strip())
+        return ["0" if value is None else value[1].decode() for value in found]
 
     def matrix(self, names: Sequence[str]) -> npt.NDArray[np.float64] | None:
         if tuple(names) == self.feature_names:

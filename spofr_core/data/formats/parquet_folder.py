@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from spofr_core.data.formats.tables import ArrowTable, Kind, is_text
@@ -14,6 +15,7 @@ from spofr_core.errors import DataError, first_line
 from spofr_core.files import remember_input
 
 _LONGEST_DECIMAL = 38
+_LOOKED_ROWS = 250_000
 
 
 class ParquetFolder:
@@ -51,6 +53,7 @@ class ParquetFolder:
         self.schema: pa.Schema = self._source.schema
         self._unlike: dict[str, str] = {}
         self._refused: set[str] = set()
+        self._in_both: set[str] = set()
         self._agree()
 
     def _agree(self) -> None:
@@ -69,6 +72,8 @@ class ParquetFolder:
             if common is None:
                 self._refused.add(name)
             else:
+                if is_text(common) and any(pa.types.is_floating(kind) for kind in where):
+                    self._in_both.add(name)
                 place = self.schema.get_field_index(name)
                 self.schema = self.schema.set(place, pa.field(name, common))
         if self._unlike:
@@ -111,6 +116,16 @@ class ParquetFolder:
         except pa.ArrowException as error:
             raise self._unreadable(columns, error) from error
 
+    def refuse_commas(self, name: str) -> None:
+        """See to it that text has no commas where doubles became text: what is made of those decides no sign."""
+        if name not in self._in_both:
+            return
+        for batch in self.batches([name], _LOOKED_ROWS):
+            written = batch.column(0).filter(pc.match_substring(batch.column(0), ","))
+            if len(written):
+                what = f"{self._unlike[name]}, and text such as {written[0].as_py()!r}"
+                raise _no_one_type(name, self.name, what)
+
     def _check(self, columns: Sequence[str]) -> None:
         for name in columns:
             if name in self._refused:
@@ -139,6 +154,8 @@ class FolderTable(ArrowTable):
         super().__init__(folder.schema.empty_table(), folder.name, limits)
 
     def read(self, kinds: Mapping[str, Kind]) -> dict[str, pa.ChunkedArray]:
+        for name in (name for name, kind in kinds.items() if kind == "number"):
+            self._folder.refuse_commas(name)
         self.notes = list(dict.fromkeys([*self.notes, *self._folder.notes(list(kinds))]))
         return super().read(kinds)
 
@@ -196,7 +213,7 @@ def _common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
     if plain == whole | decimal:
         return pa.decimal128(_LONGEST_DECIMAL, max(kind.scale for kind in decimal))
     if plain == numbers:
-        return pa.float64()
+        return pa.large_string() if decimal else pa.float64()  # doubles would tie long decimals
     if all(is_.is_date(kind) or is_.is_timestamp(kind) for kind in plain):
         zones = {getattr(kind, "tz", None) for kind in plain}
         return pa.timestamp("us", zones.pop()) if len(zones) == 1 else None

@@ -262,7 +262,7 @@ def agreed_sign(texts: Iterable[Sequence[str]], name: str, table: Table) -> str 
     found: dict[str, str] = {}
     for piece in texts:
         found = telling(piece) | found
-    if sign_of(found) is None and {*found} & {"comma", "open comma"}:
+    if "neither" not in found and any("," in text for text in found.values()):
         few = pd.Series([*found.values()], dtype=object)
         parse_numbers(pa.chunked_array([pa.array(few)]), name, table)
         return table.signs[name]
