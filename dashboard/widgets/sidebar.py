@@ -14,7 +14,7 @@ from dashboard.session.sources import MODEL, Loaded, loaded_data
 from dashboard.widgets.every_list.quota_control import quota_control, settle_quota
 from dashboard.widgets.slicing.slice_chooser import chosen_slice, slice_chooser
 from spofr_core.evaluation import carried_delta
-from spofr_core.fairness import NOTIONS, Unit
+from spofr_core.fairness import NOTIONS, Unit, merit_notes
 from spofr_core.reporting import meaning, unbroken, violation_text
 
 UNITS: dict[Unit, str] = {"share": "a share of the list's mean exposure", "absolute": "absolute, as in the paper"}
@@ -54,6 +54,8 @@ def sidebar(loaded: Loaded) -> None:
         low, high = (violation_text(end, asked.unit) for end in delta_range(loaded))
         ends = unbroken(f"For this data, {low} asks for everything and from {high} on nothing is forbidden.")
         st.caption(f"{markdown(told.definition)}\n\n$${told.latex}$$" + (f"\n\n{ends}" if can_fail(loaded) else ""))
+        for note in merit_notes(asked.merits, loaded.data.label_shift):
+            st.caption(markdown(note))
         if not loaded.data.each_item:
             quota_control(loaded)
         _notion(loaded)

@@ -20,7 +20,7 @@ from spofr_core.evaluation.intervals import bootstrap_mean
 from spofr_core.evaluation.measurement import Measurement, measure_exposure
 from spofr_core.evaluation.query_table import FloatArray
 from spofr_core.evaluation.summary import SmallGroups
-from spofr_core.fairness import Discount, Fairness
+from spofr_core.fairness import Discount, Fairness, merit_notes
 from spofr_core.policy import OnInfeasible, Policies, Solver, fair_policies, keep_present_order, tied_expectation
 from spofr_core.reporting.wording.phrases import within_a_sentence
 
@@ -232,7 +232,7 @@ def repair_summary(
         "dcg_change": None if dcg_before is None or dcg_after is None else _mean_change(dcg_after - dcg_before, seed),
         "quota": _priced(after, score_utility[1], without_quota, seed),
         "relaxed": [{"query": plain(before.table.query_ids[q]), "min_delta": delta} for q, delta in relaxed.items()],
-        "notes": list(notes),
+        "notes": [*notes, *merit_notes(after.fairness.merits, after.table.label_shift)],
     }
 
 

@@ -14,7 +14,7 @@ from spofr_core.fairness.exposure import Discount, PositionBias, is_nonincreasin
 from spofr_core.fairness.fairness import Fairness
 from spofr_core.fairness.feasibility import cannot_fail, feasible, largest_delta, rounding_of_violations, smallest_delta
 from spofr_core.fairness.labellings import MOST_LABELLINGS, Labellings, largest_first, mean_range
-from spofr_core.fairness.merits import MeritVariant, group_merits
+from spofr_core.fairness.merits import MeritVariant, group_merits, merit_notes
 from spofr_core.fairness.notions import NOTIONS, Notion
 from spofr_core.fairness.quota import Quota, Windows
 from spofr_core.fairness.quota_text import parse_quota, quota_options
@@ -44,6 +44,7 @@ __all__ = [
     "largest_delta",
     "largest_first",
     "mean_range",
+    "merit_notes",
     "parse_delta",
     "parse_deltas",
     "parse_quota",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -42,3 +43,10 @@ def group_merits(data: RankingDataset, *, variant: MeritVariant = "mean") -> dic
     if mean <= 0:
         raise DataError("Merits cannot be computed: every relevance label is 0; give lists with relevant items.")
     return {name: float(merit / mean) for name, merit in zip(data.group_names, raw, strict=True)}
+
+
+def merit_notes(merits: Mapping[str, float] | None, label_shift: float) -> list[str]:
+    """What is said beside a verdict that hangs on merits, where labels below 0 were shifted."""
+    return (
+        [f"Merits that come from the labels are those of labels + {label_shift:.4g}."] if merits and label_shift else []
+    )

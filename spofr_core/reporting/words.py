@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spofr_core.fairness import NOTIONS, Quota
+from spofr_core.fairness import NOTIONS, Quota, merit_notes
 from spofr_core.reporting.items.item_words import (
     FIXED_ORDER,
     HOW_COUNTED,
@@ -111,8 +111,8 @@ def verdict_details(summary: Mapping[str, Any]) -> list[str]:
         found += item_details(summary)
     worst = _worst_sentence(summary)
     found += [worst] if worst else []
-    if "label_shift" in summary and summary["merits"]:
-        found.append(f"Merits that come from the labels are those of labels + {summary['label_shift']:.4g}.")
+    if "label_shift" in summary:
+        found += merit_notes(summary["merits"], summary["label_shift"])
     fixed = each_item(summary) and summary["model"] is None and queries["fair"] < queries["judged"]
     return found + ([FIXED_ORDER] if fixed else [])
 

@@ -265,6 +265,8 @@ def test_relevance_below_zero_is_shifted_or_clipped_and_the_audit_says_which():
     assert kept(app).data.label_shift == 1.5
     page = shown("audit", state={"uploaded": kept(app)}, data="upload")
     assert "nDCG@10 (labels + 1.5)" in [metric.label for metric in page.metric]
+    page = shown("policy", state={"uploaded": kept(app)}, data="upload", notion="merit")
+    assert any("those of labels + 1.5" in plain(text.value) for text in page.sidebar.caption)
     press(app, "Change how it is read")
     app.selectbox(key="map-negative-labels").set_value("clip")
     press(rerun(app))

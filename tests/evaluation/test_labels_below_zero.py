@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spofr_core import Fairness, audit, compare, group_merits, measure, read_dataset
+from spofr_core import Fairness, audit, compare, group_merits, measure, read_dataset, repair
 from spofr_core.data import RankingDataset
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.evaluation import audit_folder, calibrated_scores, measure_folder, reliability
 from spofr_core.measures import MEASURES
 from spofr_core.reporting import audit_html, verdict_details
+from tests.cli.test_words import spofr
 
 ROLES = {"query": "q", "item": "item", "group": "g", "score": "score", "relevance": "z"}
 FAIRNESS = Fairness(delta=0.1)
@@ -170,3 +171,18 @@ def test_judgments_below_zero_are_shifted_by_the_lowest_of_their_file():
 def test_letor_labels_may_be_below_zero():
     data = read_dataset(b"1 qid:1 1:1 2:2\n-1.5 qid:1 1:3 2:1\n", group="1")
     assert data.gains.tolist() == [2.5, 0]
+
+
+def test_a_repair_and_its_check_say_it_too(tmp_path, monkeypatch, capsys):
+    data = read(table())
+    told = f"Merits that come from the labels are those of labels + {data.label_shift:.4g}."
+    merit = Fairness(delta=0.1, notion="merit", merits=group_merits(data))
+    assert told in repair(data, merit).summary["notes"]
+    assert told not in repair(data, FAIRNESS).summary["notes"]
+    table().to_csv(tmp_path / "z.csv", index=False)
+    roles = [f"--{role}={column}" for role, column in ROLES.items()]
+    asked = [*roles, "--delta", "0.1", "--notion", "merit"]
+    for words in (["repair", tmp_path / "z.csv", "--out", "p.csv"], ["verify", "p.csv", tmp_path / "z.csv"]):
+        monkeypatch.chdir(tmp_path)
+        assert spofr(monkeypatch, *words, *asked) == 0
+        assert told in capsys.readouterr().out

@@ -15,7 +15,7 @@ from spofr_core.cli.shell_words import in_shell_words
 from spofr_core.config import checked_seed
 from spofr_core.data import RankingDataset
 from spofr_core.errors import ConfigError
-from spofr_core.fairness import Fairness
+from spofr_core.fairness import Fairness, merit_notes
 
 
 @with_options(source=DataOptions, ask=FairnessOptions)
@@ -49,7 +49,8 @@ def verify_command(
     if json_ != "-":
         for reason in checked.reasons[:20]:
             typer.echo(in_shell_words(reason))
-        typer.echo(checked.sentence)
+        for sentence in (checked.sentence, *merit_notes(fairness.merits, data.label_shift)):
+            typer.echo(sentence)
     if not checked.passed:
         raise typer.Exit(1)
 
