@@ -64,6 +64,12 @@ def wizard(store: UploadStore, upload: Upload) -> None:
             preview = _preview(store.path(upload), upload.content, draft)
         except SpofrError as error:
             refused(error)
+            if draft.sheet:
+                st.button(
+                    "Choose another sheet",
+                    key="wizard-other-sheet",
+                    on_click=lambda: _begin_again(store, upload, header=None, sheet=""),
+                )
             encoding_box(
                 "map-encoding", draft.encoding, lambda encoding: _begin_again(store, upload, encoding=encoding)
             )

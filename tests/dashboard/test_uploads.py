@@ -105,6 +105,18 @@ def test_a_file_of_several_tables_asks_for_the_one_that_is_meant(name: str) -> N
     assert "sheet='2'" in str(lines)
 
 
+def test_a_sheet_that_cannot_be_read_leaves_a_way_to_the_others() -> None:
+    made = openpyxl.load_workbook(io.BytesIO(workbook(GOOD, GOOD)))
+    made["2"].merge_cells("A1:B1")
+    content = io.BytesIO()
+    made.save(content)
+    app = uploaded("t.xlsx", content.getvalue())
+    next(box for box in app.selectbox if box.label == "Sheet").select("2")
+    assert "are merged" in plain(rerun(app).error[0].value)
+    app = press(press(app, "Choose another sheet"))
+    assert kept(app).data.fingerprint == read_dataset(GOOD.encode()).fingerprint
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
