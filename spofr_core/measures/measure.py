@@ -206,7 +206,7 @@ class Measure:
             kept = {reason: where & ~view.unknown_group for reason, where in whole.why.items()}
             whole = replace(whole, why={**kept, UNKNOWN_GROUP: view.unknown_group})
         silent = np.isnan(values) & ~np.any([*whole.why.values(), np.zeros(queries, dtype=bool)], axis=0)
-        why = {reason: np.asarray(where) for reason, where in whole.why.items() if np.any(where)}
+        why = {reason: np.asarray(where) for reason, where in sorted(whole.why.items()) if np.any(where)}
         return Values(values, why | ({"it is undefined there": silent} if silent.any() else {}), whole.error, overall)
 
     def limits_of(self, values: FloatArray) -> tuple[float, float]:

@@ -50,6 +50,14 @@ def test_the_values_are_those_of_one_piece(folder):
         assert parts.summary["measures"][text]["undefined"] == whole.summary["measures"][text]["undefined"]
 
 
+def test_reasons_stand_in_one_order_whichever_part_has_one_first(tmp_path):
+    for k, groups in enumerate(("aab", "bbb", "aac")):  # none of b shown, b alone, none of b there
+        part = {"query": f"q{k}", "item": range(3), "group": [*groups], "score": [3, 2, 1]}
+        pd.DataFrame(part).to_parquet(tmp_path / f"{k}.parquet")
+    parts = measure_folder(tmp_path, "Skew@1", protected="b", rows_per_part=3)
+    assert parts.undefined.equals(measure(read_dataset(tmp_path), "Skew@1", protected="b").undefined)
+
+
 def test_what_only_the_whole_folder_knows_has_to_be_named(folder):
     with pytest.raises(ConfigError, match="Skew is about one group"):
         measure_folder(folder, "Skew@5")

@@ -130,7 +130,7 @@ def _joined(results: Sequence[_PartMeasured], folder: str | Path, notes: tuple[s
 
 def _joined_values(parts: Sequence[Values], order: NDArray[np.intp]) -> Values:
     lengths = [len(part.values) for part in parts]
-    reasons = dict.fromkeys(reason for part in parts for reason in part.why)
+    reasons = sorted({reason for part in parts for reason in part.why})
 
     def whole(of: Sequence[NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate(of)[order]
