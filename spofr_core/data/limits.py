@@ -64,7 +64,7 @@ class Limits(StrictModel):
             raise DataError(
                 f"{name} has {format_size(packed, '.4g')} that unpack to more than {format_size(unpacked, '.4g')}, "
                 f"over {self.expansion} times as much, as no table does: the rest was not unpacked. If it is right, "
-                "unpack it first, and give what comes out.",
+                "unpack it first (a workbook: export it as CSV), and give what comes out.",
                 mend="Or raise the limit: limits=Limits(expansion=...).",
             )
 

@@ -157,6 +157,7 @@ BAD = {
     '[{}, {}]': "there is no column in them",
     '{"data": []}': "has no rows: its list is empty",
     '"text"': "holds one value, 'text', which is no table",
+    "null": "holds one value, null, which is no table",
     '  \n ': "nothing but white space",
     "[" * 100_000: "nested too deeply",
     '[{"a": ' + "9" * 5_000 + "}]": "cannot be read as JSON",

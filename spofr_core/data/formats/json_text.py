@@ -117,7 +117,7 @@ class JsonReader:
         if self._skip(text, end) < len(text):
             raise self._broken(json.JSONDecodeError("Extra data", text, end), text)
         if not isinstance(value, dict):
-            raise self._no_table(f"one value, {_cut(repr(value))}")
+            raise self._no_table(f"one value, {_cut(repr(value) if isinstance(value, str) else json.dumps(value))}")
         return self._chosen(value)
 
     def _members(self, text: str, start: int) -> tuple[dict[str, Any], int]:
