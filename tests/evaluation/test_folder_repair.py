@@ -59,6 +59,19 @@ def test_one_file_is_that_of_one_piece(rows, folder, tmp_path, ending):
     assert summary["before"]["fair"] < summary["after"]["fair"] == summary["after"]["applicable"]
 
 
+@pytest.mark.parametrize("column", ["score", "rank"])
+def test_numbers_that_doubles_cannot_tell_apart_in_one_part_make_places_of_all_scores(rows, tmp_path, column):
+    rows["score"] = np.random.default_rng(6).permutation(len(rows)) + np.where(rows.qid == "1", 2**60, 0)
+    rows = rows.rename(columns={"score": column})
+    whole = repair(read_dataset(rows, **{column: column}), FAIRNESS)
+    whole.policies.write(tmp_path / "whole.parquet")
+    asked = {"mapping": {column: column}, **PARTS}
+    summary = repair_folder(written(rows, tmp_path / "rows"), FAIRNESS, tmp_path / "parts.parquet", **asked)
+    assert (tmp_path / "parts.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert comparable(summary) == comparable(whole.summary)
+    assert "beyond 2^53" in str(audit_folder(tmp_path / "rows", FAIRNESS, **asked).summary["notes"])
+
+
 def test_a_new_folder_and_certificates_are_verified(rows, folder, tmp_path):
     out, proofs = tmp_path / "policies", tmp_path / "proofs.jsonl"
     repair_folder(folder, FAIRNESS, out, certificates=proofs, **PARTS)
