@@ -51,6 +51,7 @@ class Case:
 
 F = Fairness(delta="10%")
 INFEASIBLE = Fairness(delta=0.0, notion="merit", merits={"a": 0.0, "b": 2.0})
+BOTH = INFEASIBLE.with_quota(Quota(minimum={"a": {1: 1}, "b": {1: 1}}))
 RELAXED = {"relaxed": 4, "raised": 4, "lifted": 0}
 CASES = {
     "fair and optimal": Case(F, F, True, True, True, says="Every query holds delta; "),
@@ -82,6 +83,13 @@ CASES = {
         {"relaxed": 1, "raised": 0, "lifted": 1, "failed": 0},
         says="3 of 4 queries hold delta, and every ranking keeps the quota; no ranking of 1 can meet the quota, ",
     ),
+    "a quota and a delta that cannot be had": Case(
+        BOTH, BOTH, False, None, False, counts={"relaxed": 4, "raised": 4, "lifted": 4, "failed": 4},
+        says="4 of 4 queries fail (4 not fair); no ranking of 4 can meet the quota; no policy of 4 can hold ",
+    ),
+    "a quota and a delta that cannot be had, allowed": Case(
+        BOTH, BOTH, True, True, True, ["--allow-relaxed"], {"relaxed": 4, "raised": 4, "lifted": 4, "failed": 0},
+    ),
     "a certificate that says something false": Case(
         F, F, True, None, False, counts={"failed": 1, "unproved": 1, "unfair": 0}, certificates=True,
         spoil="dual_bound", says="1 of 4 queries fail (1 fair, but not proved to be optimal)",
@@ -98,9 +106,11 @@ CASES = {
 
 
 def shell(fairness: Fairness) -> list[str]:
+    least = ((fairness.every_ranking and fairness.every_ranking.minimum) or {}).items()
+    quota = [f"--quota-min={name}@{k}={count}" for name, depths in least for k, count in depths.items()]
     if fairness.notion == "merit":
-        return ["--notion", "merit", "--merit", "a=0", "--merit", "b=2", "--delta", "0"]
-    return ["--delta", f"{100 * fairness.delta:g}%", *(["--quota-min", "b@4=2"] if fairness.every_ranking else [])]
+        return ["--notion", "merit", "--merit", "a=0", "--merit", "b=2", "--delta", "0", *quota]
+    return ["--delta", f"{100 * fairness.delta:g}%", *quota]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -141,6 +151,15 @@ def test_python_shell_and_json_say_the_same(name: str, lists: Path, tmp_path: Pa
         read = verify(Policies.from_frame(policies.to_frame(), data, case.made), **flat, fairness=case.asked, **asks)
         assert (read.fair, read.optimal, read.ok) == (case.fair, None, False)
         assert read.passed == (case.fair and not asks["optimal"])
+
+
+def test_a_certificate_of_a_list_that_cannot_meet_the_quota_is_not_called_false(lists: Path, tmp_path: Path) -> None:
+    data, asked = read_dataset(lists), F.with_quota(QUOTA)
+    write_certificates(fair_policies(data, asked, on_infeasible="relax"), tmp_path / "proofs.jsonl")
+    checked = verify_file(tmp_path / "proofs.jsonl", data, asked)
+    assert checked.reasons == [
+        "query 'q3': no ranking can meet the quota in the first 2 positions (allow_relaxed=False)"
+    ]
 
 
 def test_a_batch_that_leaves_out_queries_fails_in_one_sentence(lists: Path, tmp_path: Path) -> None:

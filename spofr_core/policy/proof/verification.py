@@ -215,18 +215,20 @@ class _Checker:
         )
 
     def _quota(self, rankings: npt.NDArray[np.int64], allow_relaxed: bool) -> bool:
-        """Whether every ranking is within the quota; one that no ranking can meet is dropped, if that is allowed."""
+        """Whether every ranking is within the quota as far as it is asked; one that none can meet is dropped."""
         prefixes = self.case.prefixes
         if prefixes is None:
             return True
         impossible = prefixes.first_impossible
         self.lifted = impossible or np.nan
-        if impossible and allow_relaxed:
+        if impossible:
             self.case = replace(self.case, prefixes=None)
+            if not allow_relaxed:
+                self.reasons.append(
+                    f"no ranking can meet the quota in the first {impossible} positions (allow_relaxed=False)"
+                )
             return True
         faults = prefixes.faults(self.case.groups, rankings)
-        if impossible:
-            faults = [f"no ranking can meet the quota in the first {impossible} positions (allow_relaxed=False)"]
         self.reasons += faults
         return not faults
 
