@@ -308,6 +308,8 @@ class JudgedTable(QueryTable):
     def frame(self) -> pd.DataFrame:
         """A row per list and group present in it; measures, attributes and time, last, are those of the list.
 
+        A list of which no group is known has a row, without an exposure, for each group that there could be.
+
         Where each item is on its own, a row per item, with its id in "item" in place of "group" and "n".
 
         Where groups are not known: "unknown" (such items in the list), "exposure_least", "exposure_most" (of the group,
@@ -317,7 +319,10 @@ class JudgedTable(QueryTable):
 
         An attribute with the name of another column is called "slice:" and its name.
         """
-        rows, groups = np.nonzero(self.present)
+        named = self.present
+        if self.unknown:
+            named = named | ~named.any(axis=1, keepdims=True) & ~np.isnan(self.unknown["lower"])
+        rows, groups = np.nonzero(named)
         who = np.array(self.group_names, dtype=object)[groups] if self.items is None else self.items[rows, groups]
         columns: dict[str, Any] = {
             "query": self.query_ids[rows],

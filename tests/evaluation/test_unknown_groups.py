@@ -177,6 +177,18 @@ def test_the_curve_is_the_counts_at_each_delta(notion):
         assert step["could_hold"] - step["hold"] == table.undecided.sum()
 
 
+def test_a_list_of_which_no_group_is_known_is_in_the_table_too():
+    data = dataset([[3, 2, 1]] * 3, ["aab", "aab", "aab"], names=("a", "b"))
+    data = data.replace(groups=np.array([0, 0, 1, -1, -1, -1, -2, -2, -2]))
+    result = audit(data, Fairness(delta=0.02))
+    rows = result.queries[result.queries["query"] == data.query_ids[1]]
+    assert list(rows["group"]) == ["a", "b"]
+    assert (rows["n"] == 0).all() and rows[["exposure", "violation"]].isna().all(axis=None)
+    assert set(rows["verdict"]) == {result.table.verdicts[1]} == {"breaks"}
+    assert rows[["exposure_least", "exposure_most"]].to_numpy().tolist() == [[0.25, 0.5]] * 2
+    assert data.query_ids[2] not in set(result.queries["query"])
+
+
 def test_the_mark_on_the_curve_names_both_ends():
     data = with_unknown(random_dataset(5, n_queries=40), 5)
     result = audit(data, Fairness(delta=0.1))
