@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from spofr_core.data.groups.labels import NO_GROUP, UNKNOWN, MissingLabels, codes_of_labels
+from spofr_core.data.groups.labels import NO_GROUP, UNKNOWN, MissingLabels, codes_of_labels, label_array
 from spofr_core.data.ids import plain
 from spofr_core.data.query_attributes import as_attributes, as_times, at_queries, query_mask
 from spofr_core.data.rows import Origin, all_finite, content_bytes, positions_of, read_only_view, rows_of
@@ -403,7 +403,7 @@ class RankingDataset:
         missing : {"error", "keep"}
             Refuse labels of None, NaN or NA, or keep those items in their places with an unknown group.
         """
-        given: npt.NDArray[Any] = np.asarray(in_order_of(self, groups, "groups"))
+        given: npt.NDArray[Any] = label_array(in_order_of(self, groups, "groups"))
         if group_names is None:
             given, group_names = codes_of_labels(given, missing)
         return self.replace(groups=given, group_names=tuple(group_names), group_spec=group_spec)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from spofr_core.data import RankingDataset
-from spofr_core.data.groups.labels import GroupLabels, MissingLabels
+from spofr_core.data.groups.labels import GroupLabels, MissingLabels, label_array
 from spofr_core.data.score_array import in_order_of, refuse_unlike_indexes, score_array
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import Discount, Fairness
@@ -74,7 +74,7 @@ def fair_policy(
     Fairness.require(fairness)
     refuse_quota_beside(constraints, fairness)
     refuse_unlike_indexes(scores=scores, groups=groups)
-    items = np.asarray(groups)
+    items = label_array(groups)
     offsets = np.array([0, len(items) if items.ndim else 0])
     lists = prepare(items, offsets, fairness, discount=discount, on_infeasible=on_infeasible, missing=missing)
     chosen = make_solver(solver) if isinstance(solver, str) else solver

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spofr_core.config import checked_seed
-from spofr_core.data.groups.labels import NO_GROUP, GroupLabels, MissingLabels, codes_of_labels
+from spofr_core.data.groups.labels import NO_GROUP, GroupLabels, MissingLabels, codes_of_labels, label_array
 from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError, DataError, InfeasibleFairness
 from spofr_core.fairness import (
@@ -337,7 +337,7 @@ def group_codes(
     groups: GroupLabels, group_names: Sequence[str] | None = None, missing: MissingLabels = "error"
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """Codes of arbitrary labels and the names of the codes, in their sorted order; see `codes_of_labels`."""
-    labels = np.asarray(groups)
+    labels = label_array(groups)
     if labels.ndim != 1:
         raise DataError(f"'groups' has shape {labels.shape}; give one label per item.", column="groups")
     if group_names is not None:

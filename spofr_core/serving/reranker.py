@@ -307,7 +307,7 @@ def _checked(
     if values.dtype != np.float64 or values.shape != (n,):  # whoever solves looks at the values
         values = checked_scores(scores, np.array([0, n]))
     if set(map(type, labels)) != {str}:
-        codes, names = group_codes(np.asarray(groups), missing=missing)
+        codes, names = group_codes(groups, missing=missing)
         labels = [names[code] if code >= 0 else None for code in codes]
     return values, labels
 

@@ -183,7 +183,8 @@ def test_a_list_of_which_no_group_is_known_is_in_the_table_too():
     result = audit(data, Fairness(delta=0.02))
     rows = result.queries[result.queries["query"] == data.query_ids[1]]
     assert list(rows["group"]) == ["a", "b"]
-    assert (rows["n"] == 0).all() and rows[["exposure", "violation"]].isna().all(axis=None)
+    assert (rows["n"] == 0).all()
+    assert rows[["exposure", "violation"]].isna().all(axis=None)
     assert set(rows["verdict"]) == {result.table.verdicts[1]} == {"breaks"}
     assert rows[["exposure_least", "exposure_most"]].to_numpy().tolist() == [[0.25, 0.5]] * 2
     assert data.query_ids[2] not in set(result.queries["query"])

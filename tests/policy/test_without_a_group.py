@@ -149,3 +149,24 @@ def test_quotas_count_named_items_of_the_whole_list() -> None:
     both = Fairness(delta=1.0, every_ranking=Quota(minimum={"a": {2: 2}, "b": {2: 1}}))
     with pytest.raises(InfeasibleFairness, match="its first 2 positions: it has 6 items, 2 of a, 2 of b"):
         fair_policy(SCORES, GROUPS, both, missing="keep")
+
+
+def test_nan_beside_texts_in_a_list_is_a_group_that_is_missing() -> None:
+    labels = ["a", float("nan"), "a", "b", float("nan"), "b"]
+    policy = fair_policy(SCORES, labels, FAIRNESS, missing="keep")
+    assert list(policy.violations) == ["a", "b"]
+    assert verify(policy, SCORES, labels, FAIRNESS, missing="keep").unknown == 2
+    assert list(fair_policy(SCORES, ["a", "nan", "a", "b", "nan", "b"], FAIRNESS).violations) == ["a", "b", "nan"]
+    data = RankingDataset.from_frame(
+        pd.DataFrame({"query_id": 1, "item_id": range(6), "group": GROUPS, "score": SCORES})
+    )
+    assert data.with_groups(labels, missing="keep").unknown.sum() == 2
+    refusals = (
+        lambda: fair_policy(SCORES, labels, FAIRNESS),
+        lambda: fair_policies(SCORES, labels, [0, 6], FAIRNESS),
+        lambda: Reranker(FAIRNESS).rank(SCORES, labels),
+        lambda: data.with_groups(labels),
+    )
+    for refused in refusals:
+        with pytest.raises(DataError, match="The group of item 1 is missing"):
+            refused()

@@ -19,6 +19,14 @@ GroupLabels = npt.ArrayLike | Sequence[Any]
 """A label for each item; None, NaN or NA where there is none."""
 
 
+def label_array(labels: GroupLabels) -> npt.NDArray[Any]:
+    """The labels as an array; NaN stays NaN beside texts, where NumPy would write "nan"."""
+    array = np.asarray(labels)
+    if array.dtype.kind == "U" and not hasattr(labels, "dtype") and (array == "nan").any():
+        return np.asarray(labels, dtype=object)
+    return array
+
+
 def codes_of_labels(
     labels: npt.NDArray[Any], missing: MissingLabels = "error"
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
