@@ -23,7 +23,8 @@ _OPTIONS = {
     "group_quantiles": "--quantiles",
     "group_against_rest": "--against-rest",
 }
-_SETTING = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|[\w.]+)")
+# "write group=number" and "such as group=women" are what a value looks like.
+_SETTING = re.compile(rf"(?<!write )(?<!such as )\b({'|'.join(_OPTIONS)})=('[^']*'|[\w.]+)")
 _PHRASES = (
     ("on_infeasible='relax'", "--relax"),
     ("header=False", "--no-header"),

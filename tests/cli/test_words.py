@@ -25,6 +25,8 @@ ROWS = "q,a,f,0.5,1\nq,b,m,0.4,0\nr,a,f,0.5,1\nr,b,m,0.4,0\n"
         ("use on_infeasible='relax' to let", "use --relax to let"),
         ("a table (item_groups=...)", "a table (--item-groups ...)"),
         ("the limit: limits=Limits(groups=...).", "the limit: in Python, limits=Limits(groups=...)."),
+        ("write group=number, such as women=10%.", "write group=number, such as women=10%."),
+        ("write setting=value, such as group=women.", "write setting=value, such as group=women."),
         ("column 'group' holds 'x=y'", "column 'group' holds 'x=y'"),
     ],
 )

@@ -229,12 +229,14 @@ def test_a_sweep_killed_in_the_middle_ends_where_an_undisturbed_one_does(tmp_pat
     assert run_sweep(spec, whole).ok
     script = textwrap.dedent(
         f"""
-        import time
+        import signal
+        from pathlib import Path
         from spofr_core.experiments import RunStore, limit_threads, run_sweep
         from tests.experiments.specs import tiny
         limit_threads(1)
         spec = tiny(methods=["pto"], deltas=[0.0, 0.1], training={CUT!r})
-        run_sweep(spec, RunStore({str(store.root)!r}), on_progress=lambda state: time.sleep(0.05))
+        saved = lambda: any(Path({str(store.root)!r}).rglob("checkpoint.safetensors"))
+        run_sweep(spec, RunStore({str(store.root)!r}), on_progress=lambda state: saved() and signal.pause())
         """
     )
     child = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)

@@ -32,12 +32,14 @@ def test_who_waits_for_a_run_takes_it_over_when_its_process_is_killed(tmp_path):
     assert run_sweep(spec, whole).ok
     script = textwrap.dedent(
         f"""
-        import time
+        import signal
+        from pathlib import Path
         from spofr_core.experiments import RunStore, limit_threads, run_sweep
         from tests.experiments.specs import tiny
         limit_threads(1)
         spec = tiny(methods=["pto"], deltas=[0.1], training={CUT!r})
-        run_sweep(spec, RunStore({str(store.root)!r}), on_progress=lambda state: time.sleep(0.1))
+        saved = lambda: any(Path({str(store.root)!r}).rglob("checkpoint.safetensors"))
+        run_sweep(spec, RunStore({str(store.root)!r}), on_progress=lambda state: saved() and signal.pause())
         """
     )
     other = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)

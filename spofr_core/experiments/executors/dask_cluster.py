@@ -19,6 +19,7 @@ from typing import Any
 import dask.config
 from cachetools import LRUCache
 from distributed import Client, Event, KilledWorker, LocalCluster, get_worker
+from distributed.comm import get_address_host_port
 
 from spofr_core.errors import ConfigError, WorkFailed
 from spofr_core.experiments.executors.protocol import (
@@ -310,6 +311,7 @@ def do_task(work: Work, task: Task, data: Any, name: str) -> Outcome | None:
 def _connect(address: str) -> Client:
     """A client of the scheduler, whose workers are there and run this version."""
     try:
+        get_address_host_port(address)  # of what is no address a client is left half made, and complains when it goes
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise ConfigError(
