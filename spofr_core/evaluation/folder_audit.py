@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spofr_core.config import checked_seed
-from spofr_core.data import Limits, NothingLeft, Part, PartitionedFolder, partition_folder
+from spofr_core.data import Limits, NothingLeft, Part, PartContents, PartitionedFolder, partition_folder
 from spofr_core.data.query_attributes import attribute_notes, check_slice_count
 from spofr_core.errors import DataError, WorkFailed, first_line
 from spofr_core.evaluation.audit import AuditResult
@@ -34,13 +33,12 @@ Map = Callable[[Callable[[Part], Any], PartitionedFolder], Iterable[Any]]
 class PartResult:
     """Per-query results of a part, with the row of the folder at which each query begins.
 
-    `table` is None where all items of the part were left out. `time_notes` says how the times of its queries were read.
+    `table` is None where all items of the part were left out.
     """
 
     table: QueryTable | None
     first_rows: NDArray[np.int64]
-    excluded: Mapping[str, int]
-    time_notes: tuple[str, ...] = field(default=(), kw_only=True)
+    contents: PartContents
 
 
 def audit_folder(
@@ -80,11 +78,11 @@ def audit_folder(
     work = partial(audit_part, fairness=fairness, discount=discount, cutoff=cutoff, measures=tuple(measures))
     with cut(folder, mapping, rows_per_part=rows_per_part, min_parts=min_parts) as parts:
         results = list(each_part(map_parts, work, parts))
-    tables, order, excluded = in_order(results, folder)
+    tables, order, contents = in_order(results, folder)
     table = QueryTable.concatenate(tables)[order]
-    notes = (*parts.notes, *notes_of(table.attributes, table.times, [result.time_notes for result in results]))
+    notes = (*parts.notes, *contents.notes, *notes_on_queries(table.attributes, table.times))
     how: dict[str, Any] = {"discount": discount, "cutoff": cutoff, "seed": checked_seed(seed), "small": small}
-    return measurement_of(table, fairness, excluded=excluded, notes=notes, **how).judge(fairness)
+    return measurement_of(table, fairness, excluded=contents.excluded, notes=notes, **how).judge(fairness)
 
 
 def audit_part(
@@ -96,7 +94,7 @@ def audit_part(
     except NothingLeft as emptied:
         return left_out(emptied)
     table = measured_table(data, fairness, discount=discount, cutoff=cutoff, measures=measures)
-    return PartResult(table, part.first_rows(data), dict(data.excluded), time_notes=part.time_notes(data))
+    return PartResult(table, part.first_rows(data), part.about(data))
 
 
 def each_part(map_parts: Map, work: Callable[[Part], Any], parts: PartitionedFolder) -> Iterator[Any]:
@@ -129,23 +127,16 @@ def cut(
 
 def in_order(
     results: Sequence[PartResult], folder: str | Path
-) -> tuple[list[QueryTable], NDArray[np.intp], dict[str, int]]:
-    """Tables of the parts, the order that brings their queries into that of the folder, and what was left out."""
+) -> tuple[list[QueryTable], NDArray[np.intp], PartContents]:
+    """Tables of the parts, the order that brings their queries into that of the folder, and what they hold."""
     tables = [result.table for result in results if result.table is not None]
     if not tables:
         raise DataError(f"No item in the folder {str(folder)!r} has a group: nothing is left.")
-    excluded: Counter[str] = Counter()
-    for result in results:
-        excluded.update(result.excluded)
     order = np.argsort(np.concatenate([result.first_rows for result in results]), kind="stable")
-    return tables, order, dict(excluded)
+    return tables, order, PartContents.together(result.contents for result in results)
 
 
-def notes_of(
-    attributes: Mapping[str, NDArray[Any]],
-    times: NDArray[np.datetime64] | None,
-    time_notes: Iterable[Iterable[str]],
-) -> list[str]:
+def notes_on_queries(attributes: Mapping[str, NDArray[Any]], times: NDArray[np.datetime64] | None) -> list[str]:
     """What reading the folder in one piece would say about the attributes and times of its queries.
 
     Raises
@@ -155,10 +146,9 @@ def notes_of(
     """
     for name, values in attributes.items():
         check_slice_count(name, list(dict.fromkeys(values.tolist())), Limits().slices)
-    read = dict.fromkeys(note for notes in time_notes for note in notes)
-    return [*read, *attribute_notes(attributes, times)]
+    return attribute_notes(attributes, times)
 
 
 def left_out(emptied: NothingLeft) -> PartResult:
     """The result of a part without a single item that has a group."""
-    return PartResult(None, np.zeros(0, dtype=np.int64), emptied.excluded)
+    return PartResult(None, np.zeros(0, dtype=np.int64), PartContents(excluded=emptied.excluded))

@@ -126,7 +126,7 @@ def repair_folder(
                 sink.add(result)
                 result = replace(result, policies=b"")
             results.append(result)
-        befores, order, excluded = in_order(results, folder)
+        befores, order, contents = in_order(results, folder)
         repaired = [result for result in results if isinstance(result, RepairedPart)]
         if certificates is not None:
             lines = [line for result in repaired for line in result.certificates]
@@ -138,8 +138,8 @@ def repair_folder(
         cutoff=cutoff,
         seed=settings.seed,
         small=small,
-        excluded=excluded,
-        notes=parts.notes,
+        excluded=contents.excluded,
+        notes=(*parts.notes, *contents.notes),
     )
     return _summary(before.judge(fairness), repaired, order)
 
@@ -192,7 +192,7 @@ def repair_part(
     return RepairedPart(
         table=found.before.measurement.table,
         first_rows=part.first_rows(data),
-        excluded=dict(data.excluded),
+        contents=part.about(data),
         after=found.after.measurement.table,
         score_utility=found.score_utility,
         without_quota=np.zeros(0) if found.utility_without_quota is None else found.utility_without_quota,

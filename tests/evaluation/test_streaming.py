@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from spofr_core.data import read_dataset
+from spofr_core.data.reading.assemble import DROPPED, WITHOUT
 from spofr_core.errors import DataError
-from spofr_core.evaluation import SmallGroups, audit, audit_folder
+from spofr_core.evaluation import SmallGroups, audit, audit_folder, measure, measure_folder
 from spofr_core.fairness import Fairness
 
 
@@ -62,6 +63,25 @@ def test_same_summary_as_in_one_piece(rows, folder, mapping):
     assert comparable(streamed.summary) == comparable(whole.summary)
     pd.testing.assert_frame_equal(streamed.queries, whole.queries)
     assert 0 < whole.summary["queries"]["fair"] < whole.summary["queries"]["applicable"]
+
+
+@pytest.mark.parametrize(
+    "how", [{"missing": "keep"}, {"missing": "exclude"}, {"missing": "exclude", "drop_rows": True}]
+)
+def test_what_is_noted_of_missing_groups_is_the_same_in_a_stream(rows, folder, tmp_path, how):
+    rows.loc[rows.qid == "query 7", "sex"] = None
+    rows.loc[5, "sex"] = "x"
+    rows.to_parquet(folder / "month=0" / "rows.parquet")
+    for month in (1, 2):
+        (folder / f"month={month}" / "rows.parquet").unlink()
+    data, fairness, cut = read_dataset(folder, group="sex", **how), Fairness(delta=0.05), {"rows_per_part": 100}
+    asked = {"mapping": {"group": "sex", **how}, **cut}
+    notes = audit(data, fairness).summary["notes"]
+    assert audit_folder(folder, fairness, **asked).summary["notes"] == notes
+    assert {*measure_folder(folder, ["nDCG"], **asked).notes} == {*measure(data, ["nDCG"]).notes}
+    missing = data.excluded.get(DROPPED[WITHOUT], 0) or rows.sex.isna().sum()
+    assert any(note.startswith(f"{missing} of 900") for note in notes)
+    assert any("single member in all of the data: 'x'" in note for note in notes)
 
 
 def test_what_is_small_is_the_same_in_a_stream(rows, folder):

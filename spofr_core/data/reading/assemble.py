@@ -112,6 +112,8 @@ def assemble(parsed: Parsed, limits: Limits, negative_labels: NegativeLabels = "
     parsed.notes.extend(grouping.notes)
     codes, keep, excluded = _exclude(grouping, parsed)
     query_codes, present = _present_queries(parsed, keep, excluded)
+    unknown = 0 if keep is not None else int((codes == UNKNOWN).sum())
+    parsed.notes.extend(missing_group_notes(len(query_codes), unknown, excluded))
     query_ids = parsed.query_ids[present]
     offsets, order = offsets_of(query_codes, len(query_ids))
     # Rows of the source in the order of the dataset; None where they are the same.
@@ -133,7 +135,8 @@ def assemble(parsed: Parsed, limits: Limits, negative_labels: NegativeLabels = "
         groups, names = item_groups(query_ids, offsets, limits)
     about = at_queries(parsed.about.attributes, parsed.about.times, present)
     known = [*parsed.about.notes, *attribute_notes(**about)]
-    notes = [*parsed.notes, *known, *([] if grouping.spec.each_item else _lonely_groups(groups, names))]
+    sizes = {} if grouping.spec.each_item else group_sizes(groups, names)
+    notes = [*parsed.notes, *known, *lonely_group_notes(sizes)]
     numbers = {role: pick(values) for role, values in parsed.numbers.items()}
     return RankingDataset(
         query_ids=query_ids,
@@ -263,21 +266,27 @@ def _exclude(
             mend="Choose a column that says the groups: group='...'.",
             on_page="Choose a column that says the groups.",
         )
-    share = f"{unknown:,} of {len(codes):,} items have"
     if spec.missing == "keep":
-        if unknown:
-            parsed.notes.append(f"{share} an unknown group: they keep their places and have no bound.")
         return codes, None, excluded
     if spec.drop_rows:
-        dropped = sum(counts.values())
-        parsed.notes.append(
-            f"{dropped:,} of {len(codes):,} rows have no group, or one that is left out, and were dropped: the items "
-            "below them moved up, and their exposure is that of their new places."
-        )
         return codes, codes >= 0, excluded
-    if unknown:
-        parsed.notes.append(f"{share} no group: they keep their places, belong to no group and have no bound.")
     return np.where(codes == UNKNOWN, np.int32(NO_GROUP), codes), None, excluded
+
+
+def missing_group_notes(items: int, unknown: int, excluded: Mapping[str, int]) -> list[str]:
+    """What becomes of items without a group: `unknown` of the `items` in the data keep an unknown one."""
+    dropped = sum(excluded.get(reason, 0) for reason in DROPPED.values())
+    left, emptied = excluded.get(WITHOUT, 0), excluded.get(EMPTIED, 0)
+    said = {
+        f"{unknown:,} of {items:,} items have an unknown group: they keep their places and have no bound.": unknown,
+        f"{dropped:,} of {items + dropped:,} rows have no group, or one that is left out, and were dropped: the items "
+        "below them moved up, and their exposure is that of their new places.": dropped,
+        f"{left:,} of {items:,} items have no group: they keep their places, belong to no group and have no bound.": (
+            left
+        ),
+        f"{emptied:,} queries lost all their items that way and are not in the data.": emptied,
+    }
+    return [note for note, count in said.items() if count]
 
 
 def _present_queries(
@@ -291,7 +300,6 @@ def _present_queries(
     present = np.bincount(codes, minlength=len(parsed.query_ids)) > 0
     if not present.all():
         excluded[EMPTIED] = int((~present).sum())
-        parsed.notes.append(f"{excluded[EMPTIED]:,} queries lost all their items that way and are not in the data.")
         codes = (np.cumsum(present) - 1)[codes]
     return codes, present
 
@@ -320,10 +328,13 @@ def _check_duplicates(
     )
 
 
-def _lonely_groups(groups: npt.NDArray[np.int32], names: tuple[str, ...]) -> list[str]:
-    sizes = np.bincount(groups[groups >= 0], minlength=len(names))
-    lonely = [name for name, size in zip(names, sizes, strict=True) if size == 1]
-    if not lonely:
-        return []
-    listed = ", ".join(repr(name) for name in lonely)
-    return [f"Groups with a single member in all of the data: {listed}. What is said of them rests on one item."]
+def group_sizes(groups: npt.NDArray[np.int32], names: tuple[str, ...]) -> dict[str, int]:
+    """Items of each group."""
+    return dict(zip(names, np.bincount(groups[groups >= 0], minlength=len(names)).tolist(), strict=True))
+
+
+def lonely_group_notes(sizes: Mapping[str, int]) -> list[str]:
+    """A note that lists the groups of one item, if there are any."""
+    lonely = ", ".join(repr(name) for name, size in sizes.items() if size == 1)
+    rest = "What is said of them rests on one item."
+    return [f"Groups with a single member in all of the data: {lonely}. {rest}"] if lonely else []

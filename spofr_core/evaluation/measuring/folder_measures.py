@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spofr_core.data import NothingLeft, Part
+from spofr_core.data import NothingLeft, Part, PartContents
+from spofr_core.data.groups.regrouping import LEFT_OUT
+from spofr_core.data.reading.assemble import DROPPED
 from spofr_core.errors import ConfigError, DataError
-from spofr_core.evaluation.folder_audit import Map, cut, each_part, notes_of
+from spofr_core.evaluation.folder_audit import Map, cut, each_part, notes_on_queries
 from spofr_core.evaluation.measuring.named_measures import Measured, measure
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.measures import Measure, Target, Values, parse_measures
@@ -26,8 +27,7 @@ class _PartMeasured:
 
     measured: Measured | None
     first_rows: NDArray[np.int64]
-    excluded: Mapping[str, int]
-    time_notes: tuple[str, ...] = ()
+    contents: PartContents
 
 
 def measure_folder(
@@ -94,9 +94,9 @@ def _measure_part(part: Part, *, measures: Sequence[Measure], how: Mapping[str, 
     try:
         data = part.read()
     except NothingLeft as emptied:
-        return _PartMeasured(None, np.zeros(0, dtype=np.int64), emptied.excluded)
+        return _PartMeasured(None, np.zeros(0, dtype=np.int64), PartContents(excluded=emptied.excluded))
     found = measure(data, measures, **how)
-    return _PartMeasured(found, part.first_rows(data), dict(data.excluded), part.time_notes(data))
+    return _PartMeasured(found, part.first_rows(data), part.about(data))
 
 
 def _joined(results: Sequence[_PartMeasured], folder: str | Path, notes: tuple[str, ...]) -> Measured:
@@ -105,25 +105,23 @@ def _joined(results: Sequence[_PartMeasured], folder: str | Path, notes: tuple[s
     if not parts:
         raise DataError(f"No item in the folder {str(folder)!r} has a group: nothing is left.")
     order = np.argsort(np.concatenate([result.first_rows for result in results]), kind="stable")
-    excluded: Counter[str] = Counter()
-    for result in results:
-        excluded.update(result.excluded)
+    contents = PartContents.together(result.contents for result in results)
     times = [part.times for part in parts]
-    left_out = tuple(f"{count:,} not compared: {reason}." for reason, count in excluded.items())
+    reasons = (LEFT_OUT, DROPPED[LEFT_OUT])  # the others stand in the notes of the contents
+    left_out = tuple(f"{n:,} not compared: {why}." for why, n in contents.excluded.items() if why in reasons)
     about: dict[str, Any] = {
         "attributes": {
             name: np.concatenate([part.attributes[name] for part in parts])[order] for name in parts[0].attributes
         },
         "times": None if times[0] is None else np.concatenate([each for each in times if each is not None])[order],
     }
-    read = notes_of(**about, time_notes=[result.time_notes for result in results])
     return replace(
         parts[0],
         found={name: _joined_values([part.found[name] for part in parts], order) for name in parts[0].found},
         query_ids=np.concatenate([part.query_ids for part in parts])[order],
         items=np.sum([part.items for part in parts], axis=0),
         drawn_lists=sum(part.drawn_lists for part in parts),
-        notes=(*notes, *left_out, *read),
+        notes=(*notes, *left_out, *contents.notes, *notes_on_queries(**about)),
         **about,
     ).with_notes_on_sizes()
 
