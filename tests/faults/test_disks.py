@@ -7,6 +7,7 @@ import logging
 import os
 import re
 
+import psutil
 import pytest
 
 from dashboard.jobs import job_process
@@ -20,7 +21,7 @@ from spofr_core.serving.service_settings import ServiceSettings
 from tests.dashboard.apps import shown
 from tests.experiments.specs import tiny
 from tests.faults.small_disks import change, mounted
-from tests.serving.running import Reader, get, running
+from tests.serving.running import Reader, get, running, workers_of
 from tests.waiting import wait_until
 
 ITEMS = [{"id": i, "group": g, "score": s} for i, g, s in zip("wxyz", "aabb", (0.9, 0.8, 0.4, 0.1), strict=True)]
@@ -58,12 +59,16 @@ def test_a_service_answers_on_a_full_disk_and_counts_again_when_there_is_room(se
     store.close()
 
 
-def test_a_full_disk_is_told_with_every_answer_and_page_and_once_a_minute(tmp_path):
-    """The real service, with two workers: readers, health, metrics and the log all know, until there is room again."""
+def test_a_full_disk_is_told_with_every_answer_and_page_and_once_a_minute(tmp_path, monkeypatch):
+    """The real service, with two workers: readers, health, metrics and the log all know, until there is room again.
+
+    Workers that die meanwhile are replaced, although nothing can be written to the folder for temporary files either.
+    """
     body = {"items": ITEMS}
     with mounted(tmp_path / "disk", "size=300k") as disk:
+        monkeypatch.setenv("TMPDIR", str(disk))
         options = ["--workers", "2", "--state", str(disk / "counters.sqlite"), "--log", str(disk / "log")]
-        with running(tmp_path, *options, "--delta", "5%") as (port, _):
+        with running(tmp_path, *options, "--delta", "5%") as (port, process):
             readers = [Reader(port), Reader(port)]
             failed = 0
             for k in range(300):
@@ -82,6 +87,11 @@ def test_a_full_disk_is_told_with_every_answer_and_page_and_once_a_minute(tmp_pa
             lines = (tmp_path / "output").read_text("utf-8").splitlines()
             assert 1 <= sum("The counters cannot be written (database or disk is full)" in line for line in lines) <= 4
             assert not any("Traceback" in line for line in lines)
+            gone = workers_of(process)
+            for worker in gone:
+                worker.kill()
+            psutil.wait_procs(gone)
+            assert readers[0].ask({**body, "query": "late"})[0] == 200
             change(disk, "size=16m")
             wait_until(lambda: get(port, "/health")[0] == 200)
             assert json.loads(get(port, "/health")[1])["status"] == "ok"

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from spofr_core.cli import app
+from spofr_core.cli.commands.serve_command import _token_in
 from spofr_core.errors import ConfigError
 from spofr_core.fairness import Fairness
 from spofr_core.serving import CounterStore, audit_shown, read_shown
@@ -200,7 +201,7 @@ def test_the_real_service_refuses_falls_back_and_tells_of_both(tmp_path):
     ("content", "more", "said"),
     [
         (b"one\n", ["--token", "two"], "A token is given twice"),
-        (b" \n", [], "the token is empty"),
+        (b" \n", [], "token' is empty; write the token into it."),
         (b"one\ntwo\n", [], "letters that a header cannot carry"),
         (b"\xff", [], "cannot be read"),
         (None, [], "cannot be read"),
@@ -213,6 +214,22 @@ def test_a_token_file_without_a_token_is_refused(tmp_path, content, more, said):
     assert isinstance(found.exception, ConfigError)
     assert said in str(found.exception)
     assert "two" not in str(found.exception)
+
+
+def test_a_token_file_may_begin_with_the_mark_that_editors_write(tmp_path):
+    (tmp_path / "token").write_bytes(b"\xef\xbb\xbfsecret\r\n")
+    assert _token_in(tmp_path / "token", None) == "secret"
+
+
+def test_counters_that_cannot_be_kept_are_said_once_before_anything_answers(tmp_path, monkeypatch):
+    """Each worker would say it for itself, with a traceback, and be started again for ever."""
+    monkeypatch.setattr("spofr_core.cli.commands.serve_command._run", lambda listening, workers: None)
+    (tmp_path / "counters").write_text("no database, however long it is looked at")
+    line = ["serve", "--port", "0", "--delta", "5%", "--workers", "2", "--state", str(tmp_path / "counters")]
+    found = CliRunner().invoke(app, line)
+    assert isinstance(found.exception, ConfigError)
+    assert "file is not a database" in str(found.exception)
+    assert "answered" not in found.output
 
 
 def test_an_address_that_others_reach_asks_for_a_token(tmp_path):

@@ -81,6 +81,7 @@ def serve_command(
 ) -> None:
     """Answer rankings over HTTP: POST /rank, GET /health, /metrics, /docs."""
     from spofr_core.experiments import home
+    from spofr_core.serving.counter_store import CounterStore
     from spofr_core.serving.service_settings import ServiceSettings
 
     checked_count(workers, "--workers", MOST_WORKERS)
@@ -104,23 +105,32 @@ def serve_command(
         most_connections=most_connections,
         request_seconds=request_seconds,
     )
+    CounterStore(settings.state).close()  # said once, here: workers that cannot begin are started again and again
     listening = bound_socket(address, port)
     at = f"{shown_address(address)}:{listening.getsockname()[1]}"
     typer.echo(f"Rankings are answered on http://{at}/rank (see /docs); Ctrl+C ends it.", err=True)
-    with tempfile.TemporaryDirectory(prefix="spofr-metrics-") as folder:
+    with tempfile.TemporaryDirectory(prefix="spofr-metrics-", dir=_memory()) as folder:
         os.environ.update(settings.to_environment())
         if workers > 1:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         _run(listening, workers)
 
 
+def _memory() -> str | None:
+    """Where files are memory; a worker that maps its counts into a file of a full disk is ended by the system."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
+
+
 def _token_in(path: Path, token: str | None) -> str:
     if token is not None:
         raise ConfigError("A token is given twice, by --token-file and by --token or SPOFR_TOKEN; give one of them.")
     try:
-        return path.read_text("utf-8").strip()
+        token = path.read_text("utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--token-file {str(path)!r} cannot be read ({error}); name a file of one line.") from error
+    if not token:
+        raise ConfigError(f"--token-file {str(path)!r} is empty; write the token into it.")
+    return token
 
 
 def _run(listening: socket.socket, workers: int) -> None:
