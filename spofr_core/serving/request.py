@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError
 from pydantic_core import core_schema
 
@@ -12,11 +13,24 @@ _WORDS = {True: "true", False: "false", None: "null"}
 
 
 def _label(*_: Any) -> core_schema.CoreSchema:
-    """A text, a number, or true and false, which are labels as in a file with these words; texts are not slowed."""
-    text = core_schema.str_schema(coerce_numbers_to_str=True)
-    truth = core_schema.no_info_after_validator_function(_WORDS.__getitem__, core_schema.bool_schema(strict=True))
-    either = core_schema.union_schema([text, truth], mode="left_to_right", custom_error_type="string_type")
+    """A text, a finite number, or true and false, which are labels as in a file with these words.
+
+    A number beyond all floats would be the same "inf" as any other.
+    """
+    text, whole = core_schema.str_schema(strict=True), core_schema.int_schema(strict=True)
+    number, truth = core_schema.float_schema(strict=True, allow_inf_nan=False), core_schema.bool_schema(strict=True)
+    told = core_schema.no_info_after_validator_function
+    either = core_schema.union_schema(
+        [text, told(str, whole), told(_digits, number), told(_WORDS.__getitem__, truth)],
+        mode="left_to_right",
+        custom_error_type="string_type",
+    )
     return core_schema.chain_schema([either, core_schema.str_schema(min_length=1, max_length=512)])
+
+
+def _digits(number: float) -> str:
+    """All digits, without an exponent: 100000 for 1e5, and 1 for 1.0."""
+    return np.format_float_positional(number, trim="-")
 
 
 Name = Annotated[str, GetPydanticSchema(_label), Field(json_schema_extra={"minLength": 1, "maxLength": 512})]

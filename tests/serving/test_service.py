@@ -133,7 +133,10 @@ def test_blanks_around_ids_and_names_mean_nothing_as_in_a_file(tmp_path):
         assert "give at least one letter" in refused(found, {**LIST, **body})[field]
 
 
-@pytest.mark.parametrize(("given", "label"), [("true", "true"), ("false", "false"), ("7", "7"), ("0.5", "0.5")])
+@pytest.mark.parametrize(
+    ("given", "label"),
+    [("true", "true"), ("false", "false"), ("7", "7"), ("0.5", "0.5"), ("1e5", "100000"), ("-2.0", "-2")],
+)
 def test_what_is_no_text_but_can_be_a_label_is_one(tmp_path, given, label):
     """A group `true` in JSON is the group "true" of a CSV file: the same policy, and the same counters."""
     found, body = service(tmp_path), json.dumps(LIST).replace('"b"', '"GROUP"').replace('"v"', '"ID"')
@@ -150,6 +153,8 @@ def test_what_is_no_text_but_can_be_a_label_is_one(tmp_path, given, label):
         ("id", "null", "'items.1.id' is null; give a text."),
         ("id", "[1]", "'items.1.id' is [1]; give a text."),
         ("group", '{"a": 1}', "'items.1.group' is {'a': 1}; give a text."),
+        ("id", "NaN", "'items.1.id' is nan; give a text."),
+        ("group", "-1e999", "'items.1.group' is -inf; give a text."),
         ("group", "null", "'items.1.group': it is missing; add it, or start the service with --missing keep."),
         ("score", "true", "'items.1.score' is true; give a number."),
     ],
