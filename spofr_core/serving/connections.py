@@ -128,7 +128,8 @@ class Listener:
 
     def _accept(self) -> None:
         if not self._closed:
-            self._loop.add_reader(self._socket, self._take)
+            # What has arrived is read first: a whole request must not be taken for one that nobody finishes.
+            self._loop.add_reader(self._socket, self._loop.call_soon, self._take)
 
     def _pause(self) -> None:
         """Leave who comes to the system's queue for a moment; it would say again and again that there is somebody."""
@@ -136,9 +137,12 @@ class Listener:
         self._loop.call_later(_PAUSE, self._accept)
 
     def _take(self) -> None:
+        if self._closed or self._coming:  # it is said again that there is somebody
+            return
         for _ in range(_AT_ONCE):
             if len(self._connections) + len(self._coming) >= self._most and not self._make_room():
-                self._pause()
+                if not self._coming:
+                    self._pause()
                 return
             try:
                 taken, _ = self._socket.accept()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import resource
 import select
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 
 import psutil
 import pytest
+from uvicorn import Config
+from uvicorn.server import ServerState
 
+from spofr_core.serving.connections import Connection, Listener
 from tests.serving.running import PATIENCE, Reader, get, running, workers_of
 from tests.waiting import wait_until
 
@@ -57,6 +62,36 @@ def test_a_crowd_of_half_open_connections_keeps_nobody_from_being_answered(tmp_p
     assert "connections are taken" in output
     assert "Traceback" not in output
     assert len(output) < 2000
+
+
+async def _ok(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body"})
+
+
+def test_a_whole_request_behind_a_crowd_of_half_open_ones_waits_for_no_pause(monkeypatch):
+    """Few places, and pauses that never end: newcomers who have not arrived yet are no reason for one."""
+    monkeypatch.setattr("spofr_core.serving.connections._PAUSE", 1e6)
+    config = Config(_ok, http=Connection, lifespan="off", log_config=None)
+    config.load()
+
+    async def heard() -> bytes:
+        loop = asyncio.get_running_loop()
+        with socket.create_server(("127.0.0.1", 0), backlog=128) as listening, ExitStack() as crowd:
+            listening.setblocking(False)
+            crowd.enter_context(half_open(listening.getsockname()[1], HALVES["header"], 100))
+            (last,) = crowd.enter_context(half_open(listening.getsockname()[1], HEAD + b"\r\n", 1))
+            last.setblocking(False)
+            listener = Listener(
+                loop, lambda: Connection(config, ServerState(), {}), listening, most=18, seconds=PATIENCE
+            )
+            try:
+                return await asyncio.wait_for(loop.sock_recv(last, 15), PATIENCE)
+            finally:
+                listener.close()
+
+    with ThreadPoolExecutor(1) as elsewhere:  # a browser's test may have left a loop in this thread
+        assert elsewhere.submit(lambda: asyncio.run(heard())).result() == b"HTTP/1.1 200 OK"
 
 
 @pytest.mark.parametrize("begun", HALVES)
