@@ -109,11 +109,8 @@ def serve_command(
     listening = bound_socket(address, port)
     at = f"{shown_address(address)}:{listening.getsockname()[1]}"
     typer.echo(f"Rankings are answered on http://{at}/rank (see /docs); Ctrl+C ends it.", err=True)
-    with tempfile.TemporaryDirectory(prefix="spofr-metrics-", dir=_memory()) as folder:
-        os.environ.update(settings.to_environment())
-        if workers > 1:
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        _run(listening, workers)
+    os.environ.update(settings.to_environment())
+    _run(listening, workers)
 
 
 def _memory() -> str | None:
@@ -154,10 +151,12 @@ def _run(listening: socket.socket, workers: int) -> None:
     # reader's system to acknowledge its first half.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with suppress(KeyboardInterrupt):
-        if workers > 1:
-            Multiprocess(config, sockets=[listening]).run()
-        else:
+        if workers == 1:
             uvicorn.Server(config).run(sockets=[listening])
+            return
+        with tempfile.TemporaryDirectory(prefix="spofr-metrics-", dir=_memory()) as folder:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+            Multiprocess(config, sockets=[listening]).run()
 
 
 def register(app: typer.Typer) -> None:
