@@ -19,7 +19,7 @@ from typing import Any
 import dask.config
 from cachetools import LRUCache
 from distributed import Client, Event, KilledWorker, LocalCluster, get_worker
-from distributed.comm import get_address_host_port
+from distributed.comm.addressing import get_address_host_port
 
 from spofr_core.errors import ConfigError, WorkFailed
 from spofr_core.experiments.executors.protocol import (
