@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("--pieces", nargs="*", choices=PIECES, help="scorers, losses and the programme; all by default")
     parser.add_argument("--datasets", nargs="+", choices=KNOWN)
     parser.add_argument("--methods", nargs="+", choices=[*METHODS, LOGISTIC_REGRESSION])
-    parser.add_argument("--seeds", type=_seeds, default=_seeds("60-71"), help="first-last")
+    parser.add_argument("--seeds", type=_seeds, default=_seeds("60-83"), help="first-last")
     parser.add_argument("--deltas", nargs="+", type=float)
     parser.add_argument("--penalties", nargs="+", type=float, default=list(PENALTIES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

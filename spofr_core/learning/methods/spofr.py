@@ -65,6 +65,9 @@ class SPOFRSettings(TrainingSettings):
     mix : float, optional
         Weight of the loss through the programme beside the warm-up's own, from the first step on, so that no weights
         are kept that have not been through it. 0 is a plain warm-up. Default: 0.3, or 0 with a margin.
+    guard : float, default 1
+        After a mixed first stage: standard errors of utility on the validation lists, counted by items, that the loss
+        through the programme alone has to gain over it. 0 keeps whichever step was best.
     margin : float, default 0
         The cautious choice: training through the programme replaces the warm-up only if it gains this many standard
         errors of utility on the validation lists, counted by items. Where it does not, the model is that of
@@ -81,6 +84,7 @@ class SPOFRSettings(TrainingSettings):
     weighting: Literal["labels", "lists"] = "labels"
     fine_tuning_rate: float | None = Field(default=None, gt=0)
     mix: float | None = Field(default=None, ge=0)
+    guard: float = Field(default=1.0, ge=0)
     margin: float | None = Field(default=0.0, ge=0)
 
     @field_validator("warm_up")
@@ -107,7 +111,7 @@ class SPOFRSettings(TrainingSettings):
 
     @property
     def needed_gain(self) -> float:
-        """Standard errors that training through the programme has to gain over the warm-up."""
+        """Standard errors that the second stage has to gain over a plain warm-up."""
         if self.margin is not None:
             return self.margin
         return 1.0 if self.loss == "spo+" else 0.0
@@ -137,8 +141,8 @@ class SPOFR(ProgrammeEstimator):
 
     Which loss: SPO+ alone, as published (`SPOFR.published`), is misled by rare binary labels, whose noise is not
     symmetric, and falls behind `PredictThenOptimize`. The default minimises ListNet plus SPO+ from the first step, then
-    SPO+ alone, and keeps the step of both that is best on the validation lists: all its weights have been through the
-    programme. docs/quality.md says where that gains something.
+    SPO+ alone, which is kept where it gains one standard error on the validation lists: either way the weights have
+    been through the programme. docs/quality.md says where that gains something.
 
     Parameters
     ----------
@@ -191,10 +195,11 @@ class SPOFR(ProgrammeEstimator):
         if first == "none":
             return [replace(self._stage(settings.loss, loss, teaching), anew=True)]
         relevance = LOSSES[first].build(teaching, self.discount, settings.weighting == "lists")
-        through = self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate, settings.needed_gain)
+        needed = settings.needed_gain or (settings.guard if settings.first_mix else 0.0)
+        through = self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate, needed)
         if not settings.first_mix:
             plain = self._stage(f"{first} {WARM_UP}", relevance, lists)
-            return [plain, replace(through, anew=not settings.needed_gain)]
+            return [plain, replace(through, anew=not needed)]
         mixed = MixedLoss(relevance, self._loss(teaching), settings.first_mix)
         return [replace(self._stage(f"{first} + {settings.loss}", mixed, teaching), anew=True), through]
 
