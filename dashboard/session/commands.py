@@ -70,6 +70,14 @@ def proof_of(command: str, relaxed: bool) -> str | None:
     return proof_lines(shlex.split(command)[2:], relaxed=relaxed)
 
 
+@lru_cache(maxsize=64)
+def check_of(command: str, file: str, relaxed: bool) -> str | None:
+    """`spofr verify` of the policy of one query in a file, for what this `spofr audit` reads."""
+    from spofr_core.cli import check_line
+
+    return check_line(shlex.split(command)[2:], file, relaxed=relaxed)
+
+
 def _options(source: Loaded, parts: ReportParts) -> list[str]:
     window = usable_window(source.data, parts)
     timed = window is not None and window != ReportParts.window

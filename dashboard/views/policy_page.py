@@ -25,6 +25,7 @@ from dashboard.charts.policy_charts import (
 from dashboard.charts.served_chart import served_violations
 from dashboard.escaping import markdown
 from dashboard.session.choices import choices, choose, follow
+from dashboard.session.commands import check_of, command_lines
 from dashboard.session.remembered import audited, fairness_of, repaired, repaired_query
 from dashboard.session.solver_warmup import solver_ready
 from dashboard.session.sources import Loaded, loaded
@@ -399,6 +400,16 @@ def _proof(policy: Policy, fairness: Fairness, source: Loaded) -> None:
                 icon=":material/workspace_premium:",
             ),
         )
+    command = command_lines(source, choices())
+    if command:
+        shell = st.expander("Check a download in a shell", key="policy-shell", on_change="rerun")
+        relaxed = policy.relaxed is not None or policy.lifted is not None
+        line = check_of(command, f"policy-{name}.csv", relaxed) if shell.open else None
+        if line:
+            shell.caption(f"Any of the three files. {source.where}".strip())
+            shell.code(line, language="bash", wrap_lines=True)
+        elif shell.open:
+            shell.caption("No line of shell reads these queries alone.")
     if pressed:
         with st.spinner("Checking the policy without the solver"):
             found = verify(policy, policy.scores, policy.groups, fairness, allow_relaxed=True, missing="keep")

@@ -49,7 +49,7 @@ def page() -> None:
     parts = selection_section(source, result)
     command, python = command_lines(source, choices(), parts), python_lines(source, choices(), parts)
     after = _after(source, result)
-    proof = proof_of(command, after["relaxed"] > 0) if command and after else None
+    proof = proof_of(command, repaired(source.data, result.fairness).yields) if command and after else None
     given = Provenance(
         source=source.title,
         fingerprint=source.data.fingerprint,

@@ -22,7 +22,7 @@ from spofr_core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from spofr_core.cli.application import app
-    from spofr_core.cli.proof_commands import proof_lines
+    from spofr_core.cli.proof_commands import check_line, proof_lines
 
 TRACEBACK = "SPOFR_TRACEBACK"
 
@@ -78,6 +78,6 @@ def _place_of(error: BaseException) -> str:
     return f"{Path(last.filename).name}, line {last.lineno}"
 
 
-__all__ = ["COMMANDS", "Command", "app", "main", "proof_lines"]
+__all__ = ["COMMANDS", "Command", "app", "check_line", "main", "proof_lines"]
 
-__getattr__ = lazy_names(__name__, {"application": ("app",), "proof_commands": ("proof_lines",)})
+__getattr__ = lazy_names(__name__, {"application": ("app",), "proof_commands": ("check_line", "proof_lines")})

@@ -23,7 +23,32 @@ def proof_lines(arguments: Sequence[str], *, relaxed: bool = False) -> str | Non
     relaxed : bool
         Whether some list cannot hold delta, so that its smallest feasible one is asked for.
     """
-    known, *shared = (_options(name) for name in ("audit", "repair", "verify"))
+    kept = (
+        None if any(_named(word) in _CHANGES_THE_DATA for word in arguments) else _kept(arguments, "repair", "verify")
+    )
+    if kept is None:
+        return None
+    repair = ["spofr", "repair", *kept, "--out", POLICIES, *(["--relax"] if relaxed else [])]
+    verify = ["spofr", "verify", POLICIES, *kept, *(["--allow-relaxed"] if relaxed else [])]
+    return f"{shlex.join(repair)}\n{shlex.join(verify)}"
+
+
+def check_line(arguments: Sequence[str], file: str, *, relaxed: bool = False) -> str | None:
+    """`spofr verify` of the policy of one query in a file, for the words of a `spofr audit`; None where it would be
+    held to something else: which queries are looked at says what groups deserve, and nothing else of a query."""
+    kept = _kept(arguments, "verify")
+    if kept is None or ("--where" in map(_named, arguments) and "--notion" in kept):
+        return None
+    return shlex.join(["spofr", "verify", file, *kept, *(["--allow-relaxed"] if relaxed else [])])
+
+
+def _named(word: str) -> str:
+    return word.partition("=")[0]
+
+
+def _kept(arguments: Sequence[str], *commands: str) -> list[str] | None:
+    """The words of a `spofr audit` without the options that not all of these commands take; None for other words."""
+    known, *shared = (_options(name) for name in ("audit", *commands))
     kept: list[str] = []
     words = iter(arguments)
     for word in words:
@@ -31,14 +56,12 @@ def proof_lines(arguments: Sequence[str], *, relaxed: bool = False) -> str | Non
         if not word.startswith("--"):
             kept.append(word)
             continue
-        if name in _CHANGES_THE_DATA or name not in known:
+        if name not in known:
             return None
         taken = [word] if has_value or known[name].is_flag else [word, next(words, "")]
         if name != "--json" and all(name in options for options in shared):
             kept += taken
-    repair = ["spofr", "repair", *kept, "--out", POLICIES, *(["--relax"] if relaxed else [])]
-    verify = ["spofr", "verify", POLICIES, *kept, *(["--allow-relaxed"] if relaxed else [])]
-    return f"{shlex.join(repair)}\n{shlex.join(verify)}"
+    return kept
 
 
 def _options(command: str) -> dict[str, TyperOption]:

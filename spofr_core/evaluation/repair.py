@@ -64,6 +64,11 @@ class Repair:
         return self.data.ranks if self.calibrated is None else self.calibrated.of == "ranks"
 
     @property
+    def yields(self) -> bool:
+        """Whether some list is held to less than what was asked: to a larger delta, or to no quota."""
+        return bool(self.policies.relaxed or self.policies.lists.lifted)
+
+    @property
     def maximised(self) -> str:
         """Which utility the policies maximise, for people."""
         if self.calibrated is None:

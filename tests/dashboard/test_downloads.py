@@ -16,6 +16,7 @@ from dashboard.charts.policy_charts import lottery
 from dashboard.widgets.downloads import Download, part_of_name, save_script
 from spofr_core import Fairness, load_sample, repair
 from spofr_core.cli import app
+from spofr_core.errors import DataError
 from spofr_core.reporting import percent
 from tests.dashboard.apps import plain, rerun, saved, shown
 
@@ -125,6 +126,17 @@ def test_what_the_policy_page_hands_out_is_in_one_order_and_is_verified(tmp_path
     (tmp_path / "damaged.json").write_text(json.dumps(document), "utf-8")
     done = CliRunner().invoke(app, ["verify", str(tmp_path / "damaged.json"), "--sample", "hiring", "--delta", "10%"])
     assert done.exit_code in (1, 2), done.output
+
+
+@pytest.mark.parametrize("page", ["report", "compare"])
+def test_a_summary_is_no_policy_and_the_check_says_so(page, tmp_path):
+    app_ = shown(page, data="hiring")
+    app_.button(key="download-Summary (JSON)").click()
+    ((_, content),) = saved(rerun(app_)).items()
+    (tmp_path / "summary.json").write_bytes(content)
+    done = CliRunner().invoke(app, ["verify", str(tmp_path / "summary.json"), "--sample", "hiring"])
+    assert isinstance(done.exception, DataError)
+    assert "holds no rankings" in str(done.exception)
 
 
 def test_the_report_and_the_project_have_the_notes_that_were_typed_last():

@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from spofr_core.cli import app
 from spofr_core.data import SAMPLES
 from spofr_core.evaluation import parse_rival
 from spofr_core.serving import read_shown
+from tests.dashboard.apps import rerun, saved, shown
 
 ROOT = Path(__file__).parents[2]
 
@@ -164,6 +165,7 @@ SITUATIONS = {
     "shift of 0": Situation(LABELLED, {"shift": 0.0, "unit": "absolute", "delta": 0.0}),
     "delta of many digits": Situation({}, {"delta": 0.1 / 3}),
     "quota": Situation(LABELLED, {"quota": "1@5", "quota_min": "f@4:1"}),
+    "quota that some lists cannot meet": Situation(LABELLED, {"quota_min": "f@4:4", "delta": 1.0}),
     "quota of hard names": Situation({"group": ("region",)}, {"quota_min": "a=b@4:1,Köln@3:1"}),
     "slices": Situation(LABELLED | {"slices": ("land = country", "device")}),
     "slices and time": Situation(LABELLED | {"slices": ("device",), "time": "day"}, parts={"window": "month"}),
@@ -199,6 +201,44 @@ SITUATIONS = {
 }
 
 
+def hard_ids() -> bytes:
+    """Ids that a spreadsheet, a shell or a path would read as its own, and that look like a number or nothing."""
+    frame = table()
+    frame["qid"] = frame["qid"].replace({"q0": "=1+1", "q1": "-q,1\n x", "q2": "007", "q3": "nan", "q4": "'<b>é/../組"})
+    frame["doc_id"] = [("=1+'", "@", "'", "00", "d")[k % 5] + str(k) for k in range(len(frame))]
+    return csv(frame)
+
+
+HANDED_OUT = {name: (SITUATIONS[name], "") for name in (
+    "missing groups keep their places", "each item", "exposure model", "quota of hard names", "one slice", "LETOR"
+)} | {
+    f"query {query!r}": (Situation({"item": "doc_id"}, content=hard_ids()), query)
+    for query in ("=1+1", "-q,1\n x", "007", "nan", "'<b>é/../組")
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HANDED_OUT)
+def test_the_line_of_the_policy_page_passes_each_file_that_it_hands_out(name: str):
+    situation, query = HANDED_OUT[name]
+    source = situation.load()
+    ids = {str(each): each for each in source.data.query_ids.tolist()}
+    query = query or next(iter(ids))
+    asked = replace(situation.choices, data="upload", query=query, slice=situation.slice)
+    page = shown("policy", state={"uploaded": source, "policy-shell": True}, **asdict(asked))
+    (line,) = (block.value for block in page.code)
+    files: dict[str, bytes] = {}
+    for label in ("Policy (CSV)", "Policy (JSON)", "Certificate (JSON)"):
+        page.button(key=f"download-{label}").click()
+        files |= saved(rerun(page))
+    command, verify, named, *rest = shlex.split(line)
+    assert (command, verify, named) == ("spofr", "verify", next(iter(files)))
+    for file, content in files.items():
+        Path(file).write_bytes(content)
+        told = shell(["verify", file, *rest]).output
+        assert told.startswith(f"Query {ids[query]!r} holds")
+        assert "which were not checked" in told
+
+
 PROVED = (
     "missing groups keep their places",
     "a sheet",
@@ -209,6 +249,7 @@ PROVED = (
     "gap",
     "exposure model",
     "LETOR",
+    "quota that some lists cannot meet",
 )
 
 
@@ -248,7 +289,7 @@ def check_the_report_page(source: Loaded, choices: Choices, parts: ReportParts, 
     assert summary_of_shell(command) == page
     if prove:
         after = repaired(source.data, result.fairness)
-        proof = proof_of(command, bool(after.policies.relaxed))
+        proof = proof_of(command, after.yields)
         assert proof is not None
         repair, verify = proof.splitlines()
         assert summary_of_shell(repair) == plain(after.summary)

@@ -165,7 +165,7 @@ def _write_report(html: Path, result: AuditResult, origin: Provenance, ranked: R
         relaxed = len(found.policies.relaxed)
         after = {"repaired": found.after, "relaxed": relaxed, "quota": found.summary["quota"], "ranks": found.ranks}
         if sys.argv[1:2] == ["audit"]:
-            origin = replace(origin, proof=proof_lines(sys.argv[2:], relaxed=relaxed > 0))
+            origin = replace(origin, proof=proof_lines(sys.argv[2:], relaxed=found.yields))
     path = html / report_name(result.summary, origin) if html.is_dir() else html
     write_whole(path, audit_html(result, provenance=origin, **after).encode("utf-8"))
     if path != html:

@@ -59,6 +59,8 @@ def verify_file(
     if Path(path).suffix in (".jsonl", ".json"):
         lines = read_certificates(path)
         table = document_table(lines[0]) if len(lines) == 1 else None
+        if table is None and all(isinstance(line, dict) and "rankings" not in line for line in lines):
+            raise DataError(f"{path} holds no rankings: give what `spofr repair` wrote, or the Policy page handed out.")
         if table is None:
             return check(lines)
     policies = Policies.from_frame(read_table(path) if table is None else table, data, fairness)

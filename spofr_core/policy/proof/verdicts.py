@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spofr_core.data.ids import plain
 from spofr_core.fairness import Fairness, format_delta
 from spofr_core.policy.proof.certificate import gap_text
 
@@ -104,7 +105,7 @@ class Verification:
             f"query {q!r}: {why}" for q, why in zip(failed["query"][~absent], failed["reasons"][~absent], strict=True)
         ]
         if absent.any():
-            first = failed["query"][absent].iloc[0]
+            first = plain(failed["query"][absent].iloc[0])
             told.append(f"there is no policy for {absent.sum():,} of {self.total:,} queries, the first is {first!r}")
         return told
 
@@ -197,7 +198,7 @@ class Verification:
 
     @property
     def _only(self) -> Any:
-        return self.queries["query"].iloc[0]
+        return plain(self.queries["query"].iloc[0])
 
     def __repr__(self) -> str:
         passed = int((self.queries["reasons"] == "").sum())
