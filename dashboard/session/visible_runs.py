@@ -25,6 +25,7 @@ from spofr_core.data import SAMPLES, sample_path
 from spofr_core.errors import SpofrError
 from spofr_core.experiments import (
     RESULT_COLUMNS,
+    RunConfig,
     RunStore,
     home,
     pointed_runs,
@@ -34,12 +35,13 @@ from spofr_core.experiments import (
     shared_runs,
     unpacked,
 )
+from spofr_core.fairness import format_delta
 from spofr_core.learning import told_apart
 from spofr_core.reporting import counted, in_order, listed, method_title, name_text
 
 Origin = Literal["bundled", "shared", "own"]
 
-SAME = ["dataset", "notion", "unit", "groups", "clicks", "method", "delta", "penalty", "seed"]
+SAME = ["dataset", "notion", "unit", "groups", "clicks", "terms", "method", "delta", "penalty", "seed"]
 """What tells two runs apart in a chart."""
 
 
@@ -146,7 +148,7 @@ def _when(sweep: Sweep) -> str:
 
 def results_of(chosen: list[Sweep]) -> pd.DataFrame:
     """The runs that are done, a row each: the columns of `results.parquet`, the key of their sweep, as `source` the
-    plain name of their data, and as `data` and `grouping` what `about_runs` says of them.
+    plain name of their data, as `data` and `grouping` what `about_runs` says of them, and as `terms` `terms_of` them.
 
     Data with the same name but other lists is told apart by its name, and methods with other settings by theirs. Of
     runs that differ in neither, the first sweep's is kept; `attrs["left_out"]` counts the others.
@@ -158,7 +160,7 @@ def results_of(chosen: list[Sweep]) -> pd.DataFrame:
 def _results(_chosen: list[Sweep], state: str) -> pd.DataFrame:
     frames = [_done(sweep) for sweep in _chosen]
     if not frames:
-        return pd.DataFrame(columns=[*RESULT_COLUMNS, "source", "sweep", "data", "grouping"])
+        return pd.DataFrame(columns=[*RESULT_COLUMNS, "source", "sweep", "data", "grouping", "terms"])
     runs = pd.concat(frames, ignore_index=True).drop_duplicates("run", ignore_index=True)
     names, settings = runs.pop("named").tolist(), runs.pop("settings").tolist()
     runs["method"] = told_apart(names, settings, runs["dataset"].tolist())
@@ -187,6 +189,7 @@ def _read_done(_sweep: Sweep, key: str, root: str, changed: tuple[int, int]) -> 
         settings=[each.get("settings", {}) for each in settings],
         data=[data for data, _ in about],
         grouping=[grouping for _, grouping in about],
+        terms=[terms_of(record.config) for record in records],
     )
 
 
@@ -235,6 +238,18 @@ def about_runs(dataset: Mapping[str, Any], groups: Any = None) -> tuple[str, str
         return sample, next(iter(known.groupings))
     plain = "+".join(groups) if isinstance(groups, list | tuple) else groups
     return sample, next((key for key in known.groupings if plain in (key, known.groups_of(key))), str(plain))
+
+
+def terms_of(config: RunConfig) -> str:
+    """What no column of results tells, and runs are not comparable without: how exposure is counted, and what else was
+    asked for."""
+    delta, quota = config.delta, config.every_ranking
+    terms = [config.position_bias.label]
+    terms += [f"delta {format_delta(delta, config.unit)}"] if isinstance(delta, dict) else []
+    terms += ["merits of one's own"] if config.merits else []
+    terms += [quota.text] if quota is not None else []
+    terms += [f"noise of clicks {config.click_noise:g}"] if config.click_noise else []
+    return ", ".join(terms)
 
 
 def chosen_about() -> tuple[str, str]:

@@ -38,7 +38,10 @@ from spofr_core.experiments import home
 from spofr_core.fairness import NOTIONS, Unit
 from spofr_core.reporting import counted
 
-_NAMES = {"dataset": "Data", "notion": "Notion", "unit": "delta is", "groups": "Groups", "clicks": "Learned from"}
+_NAMES = {
+    "dataset": "Data", "notion": "Notion", "unit": "delta is", "groups": "Groups", "clicks": "Learned from",
+    "terms": "Exposure, and what else was asked for",
+}  # fmt: skip
 """Columns by which runs cannot be compared, and how they are asked for."""
 
 
@@ -140,13 +143,19 @@ def _current(offered: list[Sweep]) -> list[str]:
 
 
 def look_at(run: str, found: Picked) -> None:
-    """Make a model of these runs the one that every page is about, with its data and its own delta."""
+    """Make a model of these runs the one that every page is about, with its data and its own notion, exposure model and
+    delta."""
     row = found.runs[found.runs["run"] == run]
     data, grouping = (str(row[name].iloc[0]) for name in ("data", "grouping")) if len(row) else ("", "")
     elsewhere = data in SAMPLES and grouping in SAMPLES[data].groupings and (data, grouping) != chosen_about()
     asked = row[row["delta"].notna()]
     own: dict[str, Any] = {"data": data, "groups": grouping} if elsewhere else {}
     own |= {"delta": float(asked["delta"].iloc[0]), "unit": asked["unit"].iloc[0]} if len(asked) else {}
+    sweep = sweep_of(run, found.sweeps)
+    if sweep is not None:
+        config = sweep.store.find(run).config
+        bias = config.position_bias
+        own |= {"notion": config.notion, "power": bias.power, "shift": bias.shift, "top": bias.cutoff or 0}
     choose(**own, model=run)
 
 

@@ -19,7 +19,7 @@ from spofr_core.reporting.run_frames import achieved_frame, grid_frame, guarante
 from spofr_core.reporting.series import series_of
 
 Trace = dict[str, Any]
-GLYPHS = dict(GROUP_SHAPES)
+GLYPHS = {**dict(GROUP_SHAPES), "circle-open": "○", "star-open": "☆"}
 MOST_BANDS = 4
 """More bands than these would hide each other: then there are none."""
 

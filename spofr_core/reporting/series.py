@@ -14,7 +14,14 @@ import pandas as pd
 from spofr_core.fairness import NOTIONS
 from spofr_core.learning import METHODS
 from spofr_core.learning import method_title as method_title  # pages know it as a word of this room
-from spofr_core.reporting.palette import KINDRED_COLOURS, KINDRED_SHAPES, SERIES_COLOURS, SERIES_SHAPES
+from spofr_core.reporting.palette import (
+    GROUP_COLOURS,
+    GROUP_SHAPES,
+    KINDRED_COLOURS,
+    KINDRED_SHAPES,
+    SERIES_COLOURS,
+    SERIES_SHAPES,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +77,16 @@ def series_of(frame: pd.DataFrame, by: str = "method") -> list[Series]:
         values = in_order(values)
     else:
         values.sort(key=lambda value: (pd.isna(value), 0 if pd.isna(value) else value))
+    own = [_style(by, value, place) for place, value in enumerate(values)]
+    of_methods = {*KINDRED_COLOURS, *KINDRED_COLOURS.values()}
+    colours = [each for each in GROUP_COLOURS if each not in {colour for colour, _ in own} | of_methods]
+    shapes = [each for each, _ in GROUP_SHAPES if each not in {shape for _, shape in own}]
     series: list[Series] = []
-    for place, value in enumerate(values):
+    for place, (value, (colour, shape)) in enumerate(zip(values, own, strict=True)):
         rows = frame[frame[by].isna()] if pd.isna(value) else frame[frame[by] == value]
-        colour, shape = _style(by, value, place)
-        if (colour, shape) in [(one.colour, one.shape) for one in series]:
-            shape = f"{SERIES_SHAPES[place % len(SERIES_SHAPES)]}-open"
+        if (colour, shape) in own[:place]:  # bars and muted marks have one of the two: a clash takes a new one of both
+            colour = colours.pop(0) if colours else colour
+            shape = shapes.pop(0) if shapes else f"{SERIES_SHAPES[place % len(SERIES_SHAPES)]}-open"
         guaranteed = by == "method" and is_guaranteed(value)
         series.append(Series(value, label_of(by, value), colour, shape, rows, guaranteed))
     return series

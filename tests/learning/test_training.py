@@ -210,7 +210,8 @@ def test_the_published_recipe_is_that_of_the_papers_table():
     s = model.settings
     assert (s.loss, s.first_loss, s.learning_rate, s.batch_size, s.hidden) == ("spo+", "none", 1e-5, 64, "halving")
     assert (s.tie_breaker, type(s.link), s.seed, model.method) == ("random", RawScores, 3, "spofr-published")
-    assert METHODS["spofr-published"].recipe == {"warm_up": "none", "hidden": "halving", "learning_rate": 1e-5}
+    recipe = {"loss": "spo+", "warm_up": "none", "hidden": "halving", "learning_rate": 1e-5, "batch_size": 64}
+    assert METHODS["spofr-published"].recipe == recipe
 
 
 def test_a_logistic_warm_up_is_predict_then_optimise_until_the_programme_takes_over(train, validation):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from spofr_core.learning.scorers import SCORERS
 from spofr_core.learning.training_settings import LOSSES_CALLED_SCORERS
 from spofr_core.registry import Registry
 
@@ -59,10 +60,8 @@ class Method:
     @property
     def recipe(self) -> dict[str, Any]:
         """Of a variant: the settings that make it one, at their values."""
-        if self.variant_of is None:
-            return {}
-        usual = METHODS[self.variant_of].defaults
-        return {name: value for name, value in self.defaults.items() if name not in usual or value != usual[name]}
+        own = () if self.variant_of is None else self.estimator.settings_type.__annotations__
+        return {name: self.defaults[name] for name in own}
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -138,11 +137,13 @@ def told_apart(
 
 
 def departures(method: str, settings: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """Settings that are not those that the method, or the one that it is a variant of, has by default: each with its
-    value and that default, as text."""
+    """Settings that are not those that the method, or the one that it is a variant of, has by default with its scorer:
+    each with its value and that default, as text."""
     if method not in METHODS or not METHODS[method].learns:
         return {}
-    own = METHODS[method].defaults
+    scorer = settings.get("scorer", "network")
+    of_scorer = SCORERS[scorer].usual_settings if scorer != "network" and scorer in SCORERS else {}
+    own = {**METHODS[method].defaults, **of_scorer}
     usual = own if METHODS[method].variant_of is None else METHODS[str(METHODS[method].variant_of)].defaults
     found = {name: (_written(value), _written(usual.get(name))) for name, value in {**own, **settings}.items()}
     return {name: pair for name, pair in sorted(found.items()) if pair[0] != pair[1] and name not in _NO_VARIANT}

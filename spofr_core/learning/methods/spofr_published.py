@@ -11,11 +11,16 @@ from spofr_core.learning.methods.spofr import SPOFR, SPOFRSettings
 
 
 class PublishedSettings(SPOFRSettings):
-    """The hyper-parameters of the paper's appendix; `SPOFRSettings` says what each means."""
+    """The hyper-parameters of the paper's appendix; `SPOFRSettings` says what each means.
 
+    They are the recipe, also those that are what `SPOFR` has by default: what a sweep sets for all methods leaves them.
+    """
+
+    loss: Literal["spo+", "fenchel-young"] = "spo+"
     warm_up: str | None = "none"
     hidden: tuple[int, ...] | Literal["halving"] = "halving"
     learning_rate: float = Field(default=1e-5, gt=0)
+    batch_size: int = Field(default=64, ge=1)
 
 
 class PublishedSPOFR(SPOFR):
