@@ -40,7 +40,7 @@ def settings_page() -> str:
         kind, usual = method.estimator.settings_type, TrainingSettings.defaults()
         if method.variant_of is not None:
             told = "\n".join(f"- `{name}`: {default_text(value)}" for name, value in method.recipe.items())
-            text = f"The settings of `{method.variant_of}`. Its recipe, which `training` of a sweep leaves alone:\n\n{told}\n"
+            text = f"The settings of `{method.variant_of}`, of which `training` of a sweep leaves alone:\n\n{told}\n"
         else:
             text = settings_of(kind, usual) if kind.defaults().keys() - usual.keys() else "None of its own.\n"
         blocks.append(f"## {method.title}\n\n`--method {method.name}`. {method.about}\n\n{text}")
