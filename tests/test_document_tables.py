@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spofr_core.experiments.paper.findings import _CLAIMS
+from spofr_core.experiments.paper.findings import CLAIMS
 from spofr_core.experiments.paper.findings_text import one_line
 
 SCRIPT = Path(__file__).resolve().parent.parent / "docs" / "make_tables.py"
@@ -49,7 +49,7 @@ def test_a_part_is_replaced_whole_and_an_unknown_one_is_refused(make_tables):
 
 
 def test_every_claim_has_its_finding_at_both_scales(make_tables):
-    claims = [(figure, claim) for figure, judged in _CLAIMS.items() for claim, _ in judged]
+    claims = [(figure, each.text) for figure, judged in CLAIMS.items() for each in judged]
     for scale in ("small", "paper"):
         found = make_tables.read_findings(scale)
         assert [(finding.figure, finding.claim) for finding in found if not finding.data] == claims

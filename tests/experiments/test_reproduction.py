@@ -172,7 +172,9 @@ def test_findings_on_the_tradeoff_follow_the_numbers():
     flat = curve({0.0: [1.0, 1.2, 0.9], 0.4: [1.1, 1.0, 1.0]})
     above = curve({0.0: [2.0, 2.2, 1.9], 0.4: [2.1, 2.0, 2.0]}, notion="merit", violation_max=0.1)
     found = list(verdicts("tradeoff", results=table(*flat, *above)).values())
-    assert found == ["different", "different", "partly"]
+    assert found == ["open", "different", "partly"]  # the first is too scattered for three seeds to tell
+    level = curve({0.0: [1.0, 1.01, 1.02], 0.4: [1.0, 1.02, 1.01]})
+    assert next(iter(verdicts("tradeoff", results=table(*level)).values())) == "different"
     single = curve({0.0: [1.0], 0.4: [1.1]})
     assert next(iter(verdicts("tradeoff", results=table(*single)).values())) == "open"
 
@@ -194,25 +196,31 @@ def test_findings_on_the_grid_follow_the_numbers():
     assert findings("grid", {"results": one_seed[one_seed["seed"] == 0]})[0].verdict == "open"
 
 
-def test_a_slot_of_the_guarantees_is_won_only_where_the_intervals_do_not_overlap():
-    def slot(level, method, dcg, half):
-        row = {"dataset": "d", "notion": "exposure", "delta": 0.05, "level": level, "method": method, "holds": True}
-        return {**row, "dcg": dcg, "dcg_lower": dcg - half, "dcg_upper": dcg + half}
+def test_slots_of_the_guarantees_are_compared_seed_by_seed():
+    def slots(method, dcg, levels=(0.5, 1.0)):
+        row = {"dataset": "d", "notion": "exposure", "delta": 0.05, "method": method, "holds": True}
+        return [
+            {**row, "level": level, "seed": seed, "dcg": value} for level in levels for seed, value in enumerate(dcg)
+        ]
 
-    won = [slot(0.5, "spofr", 1.0, 0.1), slot(0.5, "fultr", 0.7, 0.1), slot(0.5, "deltr", 0.75, 0.1)]
-    tied = [slot(0.9, "spofr", 1.0, 0.2), slot(0.9, "fultr", 0.7, 0.2)]
-    lost = [slot(1.0, "spofr", 0.5, 0.1), slot(1.0, "fultr", 0.9, 0.1)]
-    alone = [slot(0.7, "spofr", 1.0, 0.1)]
-    results = table(run("f", method="fultr", penalty=1.0))
-    found = {
-        finding.claim: finding
-        for finding in findings("guarantee", {"guarantee": pd.DataFrame(won + tied + lost + alone), "results": results})
-    }["It does so while surpassing the baselines in utility."]
-    assert found.verdict == "partly"
-    assert found.numbers[0].startswith(
-        "Of 3 slots where FULTR or DELTR has a bar, SPOFR is ahead in 1 and behind in 1; in 1 the intervals"
-    )
-    assert found.numbers[1:] == ["d, exposure, delta 0.05, level 100%: FULTR 0.900, SPOFR 0.500."]
+    def judged(*parts):
+        bars = pd.DataFrame([row for part in parts for row in part])
+        results = table(run("f", method="fultr", penalty=1.0))
+        found = findings("guarantee", {"guarantee": bars, "guarantee-by-seed": bars, "results": results})
+        (finding,) = (each for each in found if each.claim == "It does so while surpassing the baselines in utility.")
+        return finding
+
+    ours = slots("spofr", [1.0, 1.1, 1.2])
+    found = judged(ours, slots("fultr", [0.7, 0.81, 0.9], levels=(0.5,)), slots("deltr", [float("nan")] * 3))
+    assert found.verdict == "same"
+    assert found.numbers == [
+        "d, exposure: SPOFR minus FULTR +0.297 (95 % interval +0.282 to +0.311, 3 seeds), "
+        "the mean over 1 of 2 bars of SPOFR's.",
+        "d, exposure: DELTR has no bar beside one of SPOFR's.",
+    ]
+    assert judged(ours, slots("fultr", [1.3, 1.41, 1.5])).verdict == "different"
+    assert judged(ours, slots("fultr", [0.5, 1.2, 1.1])).verdict == "open"
+    assert judged(ours, slots("fultr", [1.3, 1.41, 1.5]), slots("deltr", [0.3, 0.41, 0.5])).verdict == "partly"
 
 
 def test_findings_on_groups_sizes_and_times_follow_the_numbers():

@@ -214,6 +214,13 @@ def _draw_guarantee(
     names = done(runs)["run"].tolist()
     test, validation = (query_results(store, names, part) for part in ("test", "validation"))
     frames["guarantee"] = guarantees(runs, test, validation)
+    frames["guarantee-by-seed"] = pd.concat(
+        [
+            guarantees(part, *(each[each["run"].isin(part["run"])] for each in (test, validation))).assign(seed=seed)
+            for seed, part in done(runs).groupby("seed")
+        ],
+        ignore_index=True,
+    )
     frames["guarantee-selected-on-test"] = guarantees(runs, test, select="test")
     shown = frames["guarantee"][frames["guarantee"]["level"].isin(SHOWN_LEVELS)]
     shown = shown[shown["method"].isin(RIVALS)]

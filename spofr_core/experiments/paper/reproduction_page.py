@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from spofr_core.data import SAMPLES
 from spofr_core.experiments.paper.findings import Finding
+from spofr_core.experiments.paper.findings_text import VERDICTS
 from spofr_core.experiments.sweep import SweepOutcome
 from spofr_core.reporting import page_from
 
@@ -19,12 +20,6 @@ TITLES: Mapping[str, str] = {
     "multigroup": "More than two groups (figure 5)",
     "sizes": "Training sizes (figure 6)",
     "runtime": "Run time (table 2)",
-}
-VERDICTS: Mapping[str, str] = {
-    "same": "As in the paper",
-    "different": "Not as in the paper",
-    "partly": "In part",
-    "open": "The numbers",
 }
 
 
