@@ -2,7 +2,9 @@
 
     DATASET: CELL - CELL @ DELTA          a paired difference, as the tables have it
     DATASET: CELL - CELL @ DELTA in %     its mean as a share of the second cell's
+    DATASET: CELL - CELL @ DELTA in words what it says: "adds", "is behind", or "adds nothing that can be shown"
     DATASET: CELL @ DELTA                 a mean
+    every task: CELL - CELL @ DELTA counted  on how many tasks of the table its interval is above 0, below, or neither
     DATASET: spofr - RIVAL within LEVEL   a paired difference at a mean violation of at most the level
     DATASET: METHOD violation             the mean violation of a method that nothing steers
 
@@ -14,16 +16,19 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pandas as pd
-from quality_answers import Results, difference_text
+from quality_answers import TASKS, Results, difference_text
 from quality_cells import ENSEMBLED
 from quality_plan import BEST
 from quality_tables import paired, within_violation
 
 _ASKED = re.compile(
-    r"(?P<dataset>.+): (?P<one>\S+?(?:, five seeds)?)(?: - (?P<other>.+))? @ (?P<delta>[\d.]+)(?P<share> in %)?"
+    r"(?P<dataset>.+): (?P<one>.+?)(?: - (?P<other>.+))? @ (?P<delta>[\d.]+)"
+    r"(?P<share> in %)?(?P<words> in words)?"
 )
 _WITHIN = re.compile(r"(?P<dataset>.+): spofr - (?P<rival>fultr|deltr) within (?P<level>[\d.]+)")
+_COUNTED = re.compile(r"every task: (?P<one>\S+) - (?P<other>\S+) @ (?P<delta>[\d.]+) counted")
 _VIOLATION = re.compile(r"(?P<dataset>.+): (?P<method>\S+) violation")
 ONE_OF_FIVE = "one of five"
 
@@ -39,6 +44,18 @@ def number(results: Results, asked: str) -> str:
     if found := _WITHIN.fullmatch(asked):
         picks = within_violation(results.beside_penalties(found["dataset"]), float(found["level"]))
         return _said(paired(picks["spofr"], picks[found["rival"]]), asked)
+    if found := _COUNTED.fullmatch(asked):
+        delta = float(found["delta"])
+        signs = [
+            np.sign(mean) * (abs(mean) > half)
+            for mean, half, n in (
+                paired(*(_dcg(results, task, delta, found[side]) for side in ("one", "other"))) for task in TASKS
+            )
+            if n > 1
+        ]
+        ahead, behind = signs.count(1), signs.count(-1)
+        told = f"ahead on {ahead} and behind on {behind} of {len(signs)}"
+        return f"{told}, and on {len(signs) - ahead - behind} no difference can be shown"
     if found := _VIOLATION.fullmatch(asked):
         models = results.models
         own = models[(models.dataset == found["dataset"]) & (models.method == found["method"])]
@@ -57,7 +74,17 @@ def number(results: Results, asked: str) -> str:
         return f"{one.mean():.3f} (n={len(one)})"
     if found["share"]:
         return f"{100 * difference[0] / other[other.index.isin(one.index)].mean():.1f} %"
-    return told
+    return in_words(difference) if found["words"] else told
+
+
+def in_words(difference: tuple[float, float, int]) -> str:
+    """A paired difference as a verb with its number: which verb hangs on the interval alone."""
+    mean, half, _ = difference
+    told = difference_text(difference)
+    if mean - half > 0:
+        return f"adds {told}"
+    verb = "is behind" if mean + half < 0 else "adds nothing that can be shown"
+    return f"{verb} ({told.replace(' (', ', ').removesuffix(')')})"
 
 
 def _said(difference: tuple[float, float, int], asked: str) -> str:

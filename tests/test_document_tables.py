@@ -48,6 +48,50 @@ def test_a_part_is_replaced_whole_and_an_unknown_one_is_refused(make_tables):
         make_tables.with_parts(text, {"y": "new"})
 
 
+def test_facts_of_the_reproduction_come_from_its_findings_and_its_data(make_tables):
+    told = {
+        "a": [
+            "mslr, exposure, SPOFR: 61.5% (58% to 64%) of the ideal DCG at delta 0.4.",
+            "adult, e, SPOFR: 90.0% of the ideal.",
+        ],
+        "b": [
+            "500 clicks: SPOFR 0.10 s per epoch, FULTR 0.50 s.",
+            "5,000 clicks: SPOFR 0.90 s per epoch, FULTR 1.80 s.",
+        ],
+        "c": ["adult, e, delta 0: SPOFR as published (SPO+) minus FULTR +0.1 (95 % interval +0.05 to +0.15, 3 seeds)."],
+    }
+    told["c"] += ["adult, e, delta 0: SPOFR minus FULTR +0.300 (95 % interval -0.100 to +0.500, 3 seeds)."]
+    told["c"] += ["adult, e, delta 1: SPOFR minus FULTR +0.200 (95 % interval +0.100 to +0.300, 3 seeds)."]
+    findings = [make_tables.Finding("f", name, "open", numbers) for name, numbers in told.items()]
+    answers = {
+        "margin": "5 %",
+        "paper seconds": "6.6 to 7.8",
+        "drawn from: german-credit": "350, 350 and 300 people",
+        "drawn from: mslr": "16, 7 and 29 queries",
+        "share of ideal: german-credit, mslr": "62 %",
+        "share of ideal: adult": "90 %",
+        "seconds: FULTR": "0.50 to 1.80",
+        "seconds: SPOFR / FULTR": "0.20 to 0.50",
+        "difference: SPOFR minus FULTR on adult": "+0.200 to +0.300; 1 of 2 intervals above 0, 0 below",
+    }
+    assert {asked: make_tables.fact(findings, asked) for asked in answers} == answers
+    for wrong in ("difference: SPOFR minus FULTR on mslr", "merits: adult"):
+        with pytest.raises(KeyError):
+            make_tables.fact(findings, wrong)
+
+
+def test_merit_by_means_and_by_sums_favours_other_groups_of_german_credit(make_tables):
+    ways = {
+        kind: [
+            float(make_tables.fact([], f"{kind}: german-credit, {group}")) for group in ("radio/TV", "other purpose")
+        ]
+        for kind in ("merit", "merit sum")
+    }
+    assert ways["merit"][0] > ways["merit"][1]
+    assert ways["merit sum"][0] < ways["merit sum"][1]
+    assert sum(ways["merit sum"]) == pytest.approx(2, abs=0.05)  # good credits of a list
+
+
 def test_every_claim_has_its_finding_at_both_scales(make_tables):
     claims = [(figure, each.text) for figure, judged in CLAIMS.items() for each in judged]
     for scale in ("small", "paper"):

@@ -126,7 +126,8 @@ def _what(select: str) -> str:
     return unbroken(
         "For each method, delta and share: the model with the highest DCG among those that hold delta on at least that "
         f"share of the {chosen}. Bars show its mean DCG on test with the 95 % interval of that mean over the test "
-        "queries. Bars whose intervals overlap may differ all the same: Tradeoffs compares methods seed by seed."
+        "queries, taken as independent though lists may share people. Bars whose intervals overlap may differ "
+        "all the same: Tradeoffs compares methods seed by seed."
     )
 
 
@@ -171,7 +172,9 @@ def _table(frame: pd.DataFrame) -> None:
         ),
         "qualify": st.column_config.TextColumn(help="Models of the method that hold delta in that share, of all."),
         "DCG": st.column_config.NumberColumn(format="%.3f", width=60, help="Mean over the test queries."),
-        "±": st.column_config.NumberColumn(format="%.3f", help="Half of the 95 % interval over the test queries."),
+        "±": st.column_config.NumberColumn(
+            format="%.3f", help="Half of the 95 % interval over the test queries, taken as independent."
+        ),
         "run": st.column_config.TextColumn(width="medium"),
         "held, %": st.column_config.NumberColumn(format="%.1f", help="The share of the test queries that hold delta."),
     }

@@ -176,7 +176,8 @@ def _without_training(model: Model) -> None:
         "The same scores at every delta, without training again",
         "DCG on test of the exact fair policies of this model's scores, for 41 values of delta.",
         table=lambda: frame,
-        note="The solver alone, for 41 deltas. Band: 95 % bootstrap interval over queries. Every list holds every delta"
+        note="The solver alone, for 41 deltas. Band: 95 % bootstrap interval over queries, taken as independent. "
+        "Every list holds every delta"
         + ("." if not frame["relaxed"].any() else ", except those that cannot: they hold the smallest that they can."),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,11 +14,15 @@ from spofr_core.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """The three parts of a dataset; they share no query (the bundled ones share no person or page either)."""
+    """The three parts of a dataset; they share no query (the bundled ones share no person or page either).
+
+    `sources` is of how many people or queries the lists of each part were drawn; None where no list was drawn.
+    """
 
     train: RankingDataset
     validation: RankingDataset
     test: RankingDataset
+    sources: tuple[int, int, int] | None = None
 
     def standardized(self) -> Splits:
         """Features less their mean, over their standard deviation: those of the training part, for all parts."""
@@ -31,7 +35,7 @@ class Splits:
 
     def map(self, change: Callable[[RankingDataset], RankingDataset]) -> Splits:
         """The same change made to each part."""
-        return Splits(train=change(self.train), validation=change(self.validation), test=change(self.test))
+        return replace(self, train=change(self.train), validation=change(self.validation), test=change(self.test))
 
     def __repr__(self) -> str:
         parts = (f"{name}={getattr(self, name)!r}" for name in ("train", "validation", "test"))

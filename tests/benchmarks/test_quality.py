@@ -102,9 +102,11 @@ def test_the_best_loss_is_that_of_the_tuning_seeds_and_its_settings_go_to_spofr(
         tuned("pto/trees/logistic", 1000, {"leaves": 31}, 1.0),
     ]
     assert best_loss(lines, "hiring", "trees") == "logistic"
-    piece = Piece("hiring", ("spo+/trees/best",), 2, (0.0,))
+    piece = Piece("hiring", ("spo+/trees/best",), (0.0,), seeds=(60, 61))
     done = {"dataset": "hiring", "method": "spo+/trees/logistic", "seed": 60, "delta": 0.0, "penalty": None}
-    assert list(study_of(piece, [*lines, done])) == [("hiring", 61, "spo+/trees/logistic", {"leaves": 15}, (0.0,))]
+    assert list(study_of(piece, [*lines, done], (60, 61, 62))) == [
+        ("hiring", 61, "spo+/trees/logistic", {"leaves": 15}, (0.0,))
+    ]
     left = [(unit[1], unit[2], unit[3]["leaves"]) for unit in tuning_of(piece, lines)]
     assert len(left) == 12 - len(lines)
     assert (1001, "pto/trees/logistic", 31) in left
@@ -124,9 +126,36 @@ def test_a_number_in_a_sentence_is_the_one_of_the_tables_and_never_missing():
     assert number(results, asked) == results.minus("toy", 0.02, trees, plain) == "+0.2500 ± 0.6353 (n=2)"
     assert number(results, f"{asked} in %") == "5.6 %"
     assert number(results, f"toy: {plain}, five seeds - one of five @ 0.02") == "+0.4000 (n=1)"
+    assert number(results, f"{asked} in words") == "adds nothing that can be shown (+0.2500 ± 0.6353, n=2)"
     for wrong in (f"toy: {trees} - {plain} @ 0", f"toys: {trees} - {plain} @ 0.02", "what trees add"):
         with pytest.raises(KeyError):
             number(results, wrong)
+
+
+def test_the_words_of_a_difference_hang_on_its_interval_alone():
+    from quality_numbers import in_words
+
+    assert in_words((0.01, 0.004, 12)) == "adds +0.0100 ± 0.0040 (n=12)"
+    assert in_words((0.01, 0.02, 12)) == "adds nothing that can be shown (+0.0100 ± 0.0200, n=12)"
+    assert in_words((0.01, float("nan"), 1)) == "adds nothing that can be shown (+0.0100, n=1)"
+    assert in_words((0.0, 0.0, 12)) == "adds nothing that can be shown (0, n=12)"
+    assert in_words((-0.01, 0.004, 12)) == "is behind (-0.0100 ± 0.0040, n=12)"
+
+
+def test_tasks_are_counted_by_where_their_intervals_lie():
+    from quality_answers import TASKS, Results
+    from quality_numbers import number
+
+    plain, ours = "pto/network/listnet", "spofr/network/listnet"
+    lines = []
+    for task, (mean, spread) in zip(TASKS, [(0.5, 0.1), (-0.5, 0.1), (0.1, 1.0), (0.0, 0.0)], strict=False):
+        for seed in (1, 2, 3):
+            both = {plain: 1.0, ours: 1.0 + mean + spread * (seed - 2)}
+            lines += [
+                {**line(name, seed, dcg, delta=0.0), "dataset": task, "settings": {}} for name, dcg in both.items()
+            ]
+    told = number(Results(lines), f"every task: {ours} - {plain} @ 0 counted")
+    assert told == "ahead on 1 and behind on 1 of 4, and on 2 no difference can be shown"
 
 
 def test_a_number_beside_penalties_is_that_of_the_default_and_of_models_within_the_level():

@@ -23,7 +23,7 @@ from spofr_core.data.group_spec import GroupSpec, Labels, group_by_labels
 from spofr_core.data.limits import Limits
 from spofr_core.data.samples import SAMPLES
 from spofr_core.data.samples.bundled import sample_path, with_logging_scores
-from spofr_core.data.samples.sample import Groups, Sample
+from spofr_core.data.samples.sample import Groups, Sample, reuse_note
 from spofr_core.data.shared_features import share
 from spofr_core.data.splits import Splits
 from spofr_core.errors import ConfigError
@@ -104,7 +104,7 @@ def adult_lists(
     table = dummies.to_numpy(dtype=float)
     numeric = [k for k, name in enumerate(dummies.columns) if name in seen]
     table[:, numeric] /= table[part_of == 0][:, numeric].std(axis=0)
-    drawn = {}
+    drawn, sizes = {}, np.bincount(part_of, minlength=3).tolist()
     for part, (name, count) in enumerate(zip(("train", "validation", "test"), lists, strict=True)):
         pools = [np.flatnonzero((part_of == part) & (grouping.codes == code)) for code in range(len(grouping.names))]
         rows = _draw_lists(pools, count, list_length, rng)
@@ -119,12 +119,13 @@ def adult_lists(
             feature_names=tuple(dummies.columns),
             notes=(
                 "UCI Adult (Becker and Kohavi 1996): lists are drawn from real people; item ids are line numbers.",
-                f"{int(np.sum(part_of == part)):,} people are in this part; none of them is in another.",
+                f"{sizes[part]:,} people are in this part; none of them is in another.",
+                *reuse_note(count, len(rows), sizes[part], "people"),
                 f"The scorer sees {', '.join(column.replace('_', ' ') for column in seen)}.",
             ),
             group_spec=grouping.spec,
         )
-    return Splits(**drawn)
+    return Splits(**drawn, sources=tuple(sizes))
 
 
 def _columns(groups: str | Sequence[str]) -> tuple[str, ...]:
@@ -170,6 +171,7 @@ class Adult(Sample):
         "Lists of 20 people of the census of 1994, those first who earn more than 50,000 dollars a year, ranked by a "
         "linear model that saw 1 % of the lists and not the groups."
     )
+    drawn_from = "people"
     credit = "Adult, B. Becker and R. Kohavi, UCI Machine Learning Repository, CC BY 4.0."
     groupings: ClassVar[Mapping[str, str]] = {
         "sex": "Sex",

@@ -20,7 +20,7 @@ from spofr_core.data.group_spec import Grouping, GroupSpec, Labels, group_by_lab
 from spofr_core.data.limits import Limits
 from spofr_core.data.samples import SAMPLES
 from spofr_core.data.samples.bundled import sample_path, with_logging_scores
-from spofr_core.data.samples.sample import Groups, Sample
+from spofr_core.data.samples.sample import Groups, Sample, reuse_note
 from spofr_core.data.shared_features import share
 from spofr_core.data.splits import Splits
 from spofr_core.errors import ConfigError, DataError
@@ -136,10 +136,11 @@ def german_credit_lists(
                 "German Credit (Hofmann 1994, Statlog): lists are drawn from real people; item ids are line numbers.",
                 *grouping.notes,
                 f"{len(members)} people are in this part; none of them is in another.",
+                *reuse_note(counts[name], len(rows), len(members), "people"),
             ),
             group_spec=grouping.spec,
         )
-    return Splits(**drawn)
+    return Splits(**drawn, sources=(len(parts["train"]), len(parts["validation"]), len(parts["test"])))
 
 
 def _grouping(people: People, groups: GermanGroups | int, train: IntArray | None) -> Grouping:
@@ -233,6 +234,7 @@ class GermanCredit(Sample):
     name = "german-credit"
     title = "German Credit"
     about = "Lists of 20 loan applicants, 2 of them good risks, ranked by a linear model that saw 1 % of the lists."
+    drawn_from = "people"
     credit = "Statlog (German Credit Data), H. Hofmann, UCI Machine Learning Repository, CC BY 4.0."
     groupings: ClassVar[Mapping[str, str]] = {
         "purpose": "Purpose: radio or television, or other",

@@ -22,7 +22,7 @@ from spofr_core.data.limits import Limits
 from spofr_core.data.rows import offsets_of, rows_of
 from spofr_core.data.samples import SAMPLES
 from spofr_core.data.samples.bundled import sample_path, with_logging_scores
-from spofr_core.data.samples.sample import Groups, Sample
+from spofr_core.data.samples.sample import Groups, Sample, reuse_note
 from spofr_core.data.shared_features import share
 from spofr_core.data.splits import Splits
 from spofr_core.errors import ConfigError, DataError
@@ -152,10 +152,16 @@ def mslr_lists(
             relevance=pages.relevant[rows].astype(np.float64),
             features=share((pages.features / scale)[:, kept], rows),
             feature_names=tuple(str(k + 1) for k in kept),
-            notes=(*notes, *grouping.notes, *_part_notes(pages)),
+            notes=(
+                *notes,
+                *grouping.notes,
+                *_part_notes(pages),
+                *reuse_note(len(queries), len(queries), len(pages.query_ids), "queries"),
+            ),
             group_spec=grouping.spec,
         )
-    return Splits(**drawn)
+    train_part, validation_part, test_part = (len(parts[name].query_ids) for name in counts)
+    return Splits(**drawn, sources=(train_part, validation_part, test_part))
 
 
 def mslr_fold(folder: str | Path, **options: int | bool | None) -> Splits:
@@ -239,6 +245,7 @@ class Mslr(Sample):
     name = "mslr"
     title = "Web search (MSLR-WEB)"
     about = "Lists of 20 web pages of real queries, ranked by a linear model that saw 1 % of the lists."
+    drawn_from = "queries"
     credit = "MSLR-WEB, T. Qin and T.-Y. Liu, Microsoft, CC BY 4.0."
     groupings: ClassVar[Mapping[str, str]] = {str(k): f"{k} groups by page quality" for k in range(2, 8)}
     options = frozenset({"lists", "test_lists", "mask_group", "score", "folder"})

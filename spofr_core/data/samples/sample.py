@@ -42,6 +42,8 @@ class Sample(ABC):
         As in ``load_sample(name)`` and ``--sample name``.
     title, about, credit : str
         Headline, a sentence or two, and who is to be thanked (may be empty).
+    drawn_from : str
+        What lists are drawn from, in the plural; empty where none is drawn.
     groupings : mapping of str to str
         Ways to group the items: key to label, the first is the default.
     options : frozenset of str
@@ -58,6 +60,7 @@ class Sample(ABC):
     title: str
     about: str
     credit: str = ""
+    drawn_from: str = ""
     groupings: ClassVar[Mapping[str, str]]
     feature_sets: ClassVar[Mapping[str, str]] = {}
     options: frozenset[str] = frozenset()
@@ -83,6 +86,11 @@ class Sample(ABC):
             python=f"{plain.python}.with_each_item()",
             arguments=None if plain.arguments is None else (*_without_groups(plain.arguments), "--each-item"),
         )
+
+    def sources_text(self, splits: Splits) -> str:
+        """Of how many people or queries the lists of training, validation and test are drawn."""
+        counts = [f"{count:,}" for count in splits.sources or ()]
+        return f"{', '.join(counts[:-1])} and {counts[-1]} {self.drawn_from}" if counts else ""
 
     @abstractmethod
     def load(self, *, groups: Groups | None = None, seed: int = 0, **options: Any) -> Splits:
@@ -119,6 +127,16 @@ class Sample(ABC):
 
     def _scored(self) -> dict[str, Any]:
         return {"score": "logging"} if "score" in self.options else {}
+
+
+def reuse_note(lists: int, uses: int, sources: int, what: str) -> tuple[str, ...]:
+    """What intervals over lists are of, where each source stands in more than one list on average."""
+    if uses <= sources:
+        return ()
+    return (
+        f"The {lists:,} lists are drawn from the same {sources:,} {what}: an interval over lists says what other lists "
+        f"of these {what} would give, not what other {what} would.",
+    )
 
 
 def _without_groups(arguments: Sequence[str]) -> list[str]:

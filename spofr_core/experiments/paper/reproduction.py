@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from spofr_core.data import write_csv
+from spofr_core.data import SAMPLES, write_csv
 from spofr_core.errors import ConfigError
 from spofr_core.evaluation.exact_tradeoff import exact_tradeoff
 from spofr_core.evaluation.fronts import best_at_violation, grid_search
@@ -145,7 +145,9 @@ def reproduce(
         for data, names in _judged_together(datasets).items()
         if (planned := planned_runs([figure], scale, datasets=names, folder=folder)) or not data
     ]
-    return _write(place, scale, made, outcome, images)
+    first_of = {str(config.dataset.sample): config for config in reversed(configs)}
+    sources = {name: SAMPLES[name].sources_text(load_splits(config)) for name, config in sorted(first_of.items())}
+    return _write(place, scale, made, outcome, images, sources)
 
 
 def _judged_together(datasets: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -281,7 +283,14 @@ def _exact(store: RunStore, runs: pd.DataFrame) -> pd.DataFrame | None:
     return pd.concat(parts, ignore_index=True) if parts else None
 
 
-def _write(place: Path, scale: str, made: list[MadeFigure], outcome: SweepOutcome, images: bool) -> Reproduction:
+def _write(
+    place: Path,
+    scale: str,
+    made: list[MadeFigure],
+    outcome: SweepOutcome,
+    images: bool,
+    sources: Mapping[str, str],
+) -> Reproduction:
     notes = [f"{run}: {reason}" for run, reason in outcome.failures.items()]
     if outcome.stopped:
         notes.append(f"{outcome.done + outcome.skipped} of {outcome.total} runs are done; the figures show these.")
@@ -301,7 +310,7 @@ def _write(place: Path, scale: str, made: list[MadeFigure], outcome: SweepOutcom
         write_whole(place / "findings.json", json.dumps(plain, indent=2, ensure_ascii=False).encode("utf-8"))
         write_whole(place / "findings.md", full_list(found).encode("utf-8"))
         sections = [(figure.name, figure.data, figure.charts, figure.findings) for figure in made]
-        page = index_page(scale, sections, outcome, notes)
+        page = index_page(scale, sections, outcome, notes, sources)
         write_whole(place / "index.html", page.encode("utf-8"))
     return Reproduction(place, outcome, found, notes)
 

@@ -28,10 +28,12 @@ def index_page(
     sections: Sequence[tuple[str, str, Mapping[str, go.Figure], Sequence[Finding]]],
     outcome: SweepOutcome,
     notes: Sequence[str],
+    sources: Mapping[str, str],
 ) -> str:
     """One HTML page; `figures/plotly.min.js` beside it draws the charts, offline too.
 
-    A section is a figure, the dataset if the paper does not have it, the charts by name and the findings.
+    A section is a figure, the dataset if the paper does not have it, the charts by name and the findings. Sources are
+    what lists are drawn from, by dataset.
     """
     return page_from(
         "reproduction.html.j2",
@@ -48,6 +50,7 @@ def index_page(
             for name, data, charts, findings in sections
         ],
         verdicts=VERDICTS,
+        sources={SAMPLES[name].title: text for name, text in sources.items()},
     )
 
 
