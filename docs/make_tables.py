@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from spofr_core.data import SAMPLES, Splits, load_sample
+from spofr_core.experiments.paper.claim_rule import MARGIN
 from spofr_core.experiments.paper.findings import CLAIMS, Finding
 from spofr_core.experiments.paper.findings_text import VERDICTS, full_list, one_line
 from spofr_core.experiments.paper.paper_sweeps import PAPER_SECONDS, SIZES
-from spofr_core.experiments.paper.verdicts import MARGIN
 
 DOCS = Path(__file__).resolve().parent
 RESULTS = DOCS.parent / "benchmarks" / "results" / "quality.jsonl"

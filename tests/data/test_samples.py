@@ -377,3 +377,25 @@ def test_lists_are_counted_in_whole_numbers(option, lists):
 def test_a_set_of_features_is_a_name():
     with pytest.raises(ConfigError, match="give the name of a set of them"):
         load_sample("adult", features=["work"])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sources", "reused"),
+    [
+        ("german-credit", {"lists": 50}, (350, 350, 300), True),
+        ("german-credit", {"lists": 10}, (350, 350, 300), False),
+        ("mslr", {"lists": 30}, (16, 7, 29), True),
+        ("adult", {"lists": 20}, (19_384, 14_804, 14_654), False),
+        ("hiring", {}, None, False),
+    ],
+)
+def test_lists_say_of_how_few_people_or_queries_they_are_drawn(name, options, sources, reused):
+    splits = load_sample(name, **options)
+    assert splits.sources == sources == splits.map(lambda part: part).sources
+    said = [note for note in splits.test.notes if "an interval over lists" in note]
+    assert len(said) == reused
+    if reused:
+        assert f"{options['lists']} lists are drawn from the same {sources[2]} " in said[0]
+    assert (
+        SAMPLES[name].sources_text(splits).startswith("" if sources is None else f"{sources[0]:,}, {sources[1]:,} and ")
+    )

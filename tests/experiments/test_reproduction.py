@@ -49,6 +49,9 @@ def test_every_figure_is_drawn_and_told(tiny, tmp_path):
     page = (tmp_path / "index.html").read_text("utf-8")
     for name in paper.FIGURES:
         assert f"id='{name}'" in page
+    for sources in ("350, 350 and 300 people (German", "16, 7 and 29 queries (Web", "19,384, 14,804 and 14,654 people"):
+        assert sources in page
+    assert "<code>--mslr-folder</code>" in page
     for finding in made.findings:
         assert finding.numbers, finding.claim
     told = json.loads((tmp_path / "findings.json").read_text("utf-8"))

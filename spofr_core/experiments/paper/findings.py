@@ -1,7 +1,7 @@
 """The paper's claims one by one, each beside what our runs say: numbers first, then a word.
 
 A finding is computed, never typed: the same code speaks for the small scale and for the paper's, and one rule
-(`verdicts`) for every claim. What is asked of a claim's numbers stands beside it in `CLAIMS`.
+(`claim_rule`) for every claim. What is asked of a claim's numbers stands beside it in `CLAIMS`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from scipy import stats
 from spofr_core.evaluation.fronts import LEVELS_OF_VIOLATION, best_at_violation, lead_at_violation
 from spofr_core.evaluation.seeds import mean_interval, paired_difference
 from spofr_core.evaluation.tradeoffs import SETTING, done, method_difference
-from spofr_core.experiments.paper.paper_sweeps import PAPER_SECONDS, THROUGH
-from spofr_core.experiments.paper.verdicts import (
+from spofr_core.experiments.paper.claim_rule import (
     MARGIN,
     Measured,
     Verdict,
@@ -30,6 +29,7 @@ from spofr_core.experiments.paper.verdicts import (
     substantially_more,
     verdict,
 )
+from spofr_core.experiments.paper.paper_sweeps import PAPER_SECONDS, THROUGH
 from spofr_core.fairness import TOLERANCE
 from spofr_core.reporting import difference_text, method_title
 

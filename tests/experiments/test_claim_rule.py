@@ -7,8 +7,8 @@ from math import inf, nan, sqrt
 import numpy as np
 import pytest
 
+from spofr_core.experiments.paper.claim_rule import MARGIN, Measured, less, more, no_effect, of_seeds, verdict
 from spofr_core.experiments.paper.findings import CLAIMS, findings
-from spofr_core.experiments.paper.verdicts import MARGIN, Measured, less, more, no_effect, of_seeds, verdict
 
 POSITIVE, SMALL = (0.0, inf), (-1.0, 1.0)
 
