@@ -10,7 +10,7 @@ data = load_sample("hiring").test
 fairness = Fairness(delta="10%")
 mended = repair(data, fairness)
 before, after = mended.before.summary, mended.after.summary
-checked = verify(mended.policies, data.score, data.groups, fairness, group_names=data.group_names)
+checked = verify(mended.policies, data, fairness)
 with tempfile.TemporaryDirectory() as folder:
     write_certificates(mended.policies, Path(folder) / "proofs.jsonl")
 

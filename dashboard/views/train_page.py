@@ -51,11 +51,11 @@ STAGES = (
 )
 USUAL: dict[str, Any] = {
     "max_steps": 3000, "patience": 20, "learning_rate": 1e-3, "lists": 500, "scorer": "network", "loss": "listnet",
-    "hidden": "32", "batch_size": 64, "warm_up": "", "margin": 0.0,
+    "hidden": "32", "batch_size": 64, "warm_up": "", "margin": None,
 }  # fmt: skip
 MARGIN = (
-    "0 keeps the best weights that have been through the re-ranking. 1 is cautious: they must gain one standard error "
-    "on the validation lists over a plain first stage, or the model is that of predict-then-optimise."
+    "Standard errors on the validation lists that the re-ranking alone must gain: as usual 1, over both together. A "
+    "number is cautious: over a plain first stage, or the model is predict-then-optimise. 0 keeps the best of all."
 )
 
 
@@ -321,7 +321,9 @@ def _training(source: Loaded) -> dict[str, Any]:
             firsts = ["", *(name for name in LOSSES.names if name != "lambdarank"), "none"]
             about = "The loss of relevance that SPOFR learns first, beside the one through the re-ranking."
             two.selectbox("SPOFR's first stage", firsts, format_func=_loss_label, help=about, **kept("warm_up"))
-            three.number_input("SPOFR's margin", 0.0, 10.0, format="%g", help=MARGIN, **kept("margin"))
+            three.number_input(
+                "SPOFR's margin", 0.0, 10.0, None, format="%g", help=MARGIN, placeholder="as usual", **kept("margin")
+            )
             if drawn:
                 st.number_input("Lists drawn per part", 20, 5000, step=100, **kept("lists"))
     changed = {name: value for name, value in given.items() if name != "lists" and value != usual[name]}

@@ -100,6 +100,23 @@ def in_order_of(data: RankingDataset, values: Any, what: str = "scores") -> Any:
     return values
 
 
+def ranking_scores(data: RankingDataset, scores: Any = None) -> Any:
+    """What the items are ranked by, in their order: `scores` as `in_order_of` takes them, or those of the dataset.
+
+    Raises
+    ------
+    DataError
+        When there are none.
+    """
+    ranked_by = data.score if scores is None else in_order_of(data, scores)
+    if ranked_by is None:
+        raise DataError(
+            "This dataset has no score to rank by; map a score or rank column, or use data.with_scores(scores).",
+            column="score",
+        )
+    return ranked_by
+
+
 def _may_be_all_rows(data: RankingDataset, shape: tuple[int, ...]) -> bool:
     """Whether an array may be of all rows that were read, where the dataset has fewer items."""
     return data.rows is not None and len(shape) == 1 and shape[0] > max(data.n_items, int(data.rows.max(initial=0)))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, overload
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,8 @@ import pandas as pd
 
 from spofr_core.data import RankingDataset
 from spofr_core.data.groups.labels import GroupLabels, MissingLabels, label_array
-from spofr_core.data.score_array import in_order_of, refuse_unlike_indexes, score_array
-from spofr_core.errors import ConfigError, DataError
+from spofr_core.data.score_array import ranking_scores, refuse_unlike_indexes, score_array
+from spofr_core.errors import DataError
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
@@ -26,6 +25,7 @@ from spofr_core.policy.programme import (
     refuse_quota_beside,
 )
 from spofr_core.policy.solvers.solver import Solver, make_solver
+from spofr_core.policy.two_ways import call_either
 
 
 def fair_policy(
@@ -145,23 +145,8 @@ def fair_policies(*lists: Any, **settings: Any) -> Policies:
     ConfigError
         When the arguments are neither a dataset and a fairness, nor flat arrays and a fairness.
     """
-    if lists and isinstance(lists[0], RankingDataset):
-        solve: Callable[..., Policies] = _policies_of_data
-    else:
-        solve = _policies_of_arrays
-    try:
-        inspect.signature(solve).bind(*lists, **settings)
-    except TypeError:
-        _refuse(lists, settings)
-    return solve(*lists, **settings)
-
-
-def _refuse(lists: tuple[Any, ...], settings: dict[str, Any]) -> NoReturn:
-    seen = ", ".join([*(type(value).__name__ for value in lists), *(f"{name}=" for name in settings)])
-    raise ConfigError(
-        "'fair_policies' takes (data, fairness), or (scores, groups, offsets, fairness), and settings by name; "
-        f"got ({seen})."
-    )
+    ways = "'fair_policies' takes (data, fairness), or (scores, groups, offsets, fairness)"
+    return call_either(_policies_of_data, _policies_of_arrays, ways, lists, settings)
 
 
 def _policies_of_data(
@@ -178,14 +163,8 @@ def _policies_of_data(
 ) -> Policies:
     if data.each_item:
         fairness.check_items()
-    ranked_by = data.score if scores is None else in_order_of(data, scores)
-    if ranked_by is None:
-        raise DataError(
-            "This dataset has no score to rank by; map a score or rank column, or use data.with_scores(scores).",
-            column="score",
-        )
     return _policies_of_arrays(
-        ranked_by,
+        ranking_scores(data, scores),
         data.groups,
         data.offsets,
         fairness,

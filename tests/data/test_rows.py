@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from spofr_core import Fairness, audit, fair_policies, fair_policy, repair, verify
 from spofr_core.data import RankingDataset, partition_folder, read_dataset
-from spofr_core.errors import DataError
+from spofr_core.errors import ConfigError, DataError
 from spofr_core.experiments import with_estimates
 from spofr_core.policy import fair_weights, utility_curve
 from spofr_core.serving import Reranker
@@ -168,6 +168,21 @@ def test_the_shuffled_frame_has_the_verdict_of_the_frame() -> None:
     in_rows = shuffled(frame)["score"].to_numpy()
     assert audit(data.with_scores(in_rows[data.rows]), FAIRNESS).summary["queries"]["fair"] == truth
     assert audit(data.with_scores(in_rows), FAIRNESS).summary["queries"]["fair"] != truth  # hence the note
+
+
+def test_verify_takes_scores_of_a_dataset_in_all_their_ways() -> None:
+    frame = shuffled(table(lists=30))
+    data = unscored(frame)
+    policies = fair_policies(data, FAIRNESS, scores=frame["score"])
+    whole = verify(policies, data.with_scores(frame["score"]), FAIRNESS)
+    assert whole.ok
+    for scores in (frame["score"].sort_index(), frame[["q", "i", "score"]], frame["score"].to_numpy()[data.rows]):
+        pd.testing.assert_frame_equal(verify(policies, data, FAIRNESS, scores=scores).queries, whole.queries)
+    assert not verify(policies, data, FAIRNESS, scores=frame["score"].to_numpy()).ok
+    with pytest.raises(DataError, match="no score to rank by"):
+        verify(policies, data, FAIRNESS)
+    with pytest.raises(ConfigError, match=r"'verify' takes \(claim, data, fairness\), or .*got \(Policies, Rank"):
+        verify(policies, data, FAIRNESS, missing="keep")  # type: ignore[call-overload]
 
 
 def test_a_series_beside_a_file_has_the_rows_of_the_file(tmp_path: Path) -> None:

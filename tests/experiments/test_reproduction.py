@@ -151,7 +151,7 @@ def test_published_spofr_is_run_beside_the_default():
     recipe = METHODS["spofr-published"].recipe
     assert all(each[name] == value for each in settings["spofr-published"] for name, value in recipe.items())
     usual = METHODS["spofr"].defaults
-    assert all(each["mix"] == usual["mix"] and each["margin"] == 0 for each in settings["spofr"])
+    assert all(each["mix"] == usual["mix"] and each["margin"] is None for each in settings["spofr"])
 
 
 def verdicts(figure: str, **frames: pd.DataFrame) -> dict[str, str]:

@@ -72,7 +72,7 @@ def test_a_change_of_the_default_renames_no_run_that_was_written_out():
     assert then.run == "34a4d848329e3a70"
     assert then.settings["mix"] == 0.0
     (now,) = SweepSpec.from_dict(spec | {"deltas": [0.01]}).runs()
-    assert [now.settings[name] for name in ("loss", "warm_up", "margin", "mix")] == ["spo+", "listnet", 0.0, None]
+    assert [now.settings[name] for name in ("loss", "warm_up", "margin", "mix")] == ["spo+", "listnet", None, None]
     assert len({now.run, then.run, same.run}) == 3
 
 

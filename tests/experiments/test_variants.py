@@ -124,7 +124,7 @@ def test_what_kept_its_warm_up_is_drawn_as_predict_then_optimise(stores):
     run = cautious.loc[cautious["method"] == kept, "run"].iloc[0]
     card = (stores[1].model_folder(run) / "model_card.md").read_text("utf-8")
     assert card.startswith(f"# Model card: {method_title(kept)}\n")
-    assert "margin: 1e+09 (by default: 0)" in card
+    assert "margin: 1e+09 (by default: None)" in card
     assert "the weights of 'listnet warm-up' were kept" in card
 
 

@@ -65,13 +65,11 @@ class SPOFRSettings(TrainingSettings):
     mix : float, optional
         Weight of the loss through the programme beside the warm-up's own, from the first step on, so that no weights
         are kept that have not been through it. 0 is a plain warm-up. Default: 0.3, or 0 with a margin.
-    guard : float, default 1
-        After a mixed first stage: standard errors of utility on the validation lists, counted by items, that the loss
-        through the programme alone has to gain over it. 0 keeps whichever step was best.
-    margin : float, default 0
-        The cautious choice: training through the programme replaces the warm-up only if it gains this many standard
-        errors of utility on the validation lists, counted by items. Where it does not, the model is that of
-        `PredictThenOptimize`. None, in configurations of before: 1 for SPO+, 0 for Fenchel-Young.
+    margin : float, optional
+        Standard errors of utility on the validation lists, counted by items, that the second stage has to gain over the
+        first; 0 keeps the best step of both. A margin above 0 that is named is the cautious choice: without a `mix` of
+        its own it comes after a plain warm-up, and where that is kept the model is that of `PredictThenOptimize`.
+        Default: 1, or 0 for Fenchel-Young after a plain warm-up.
     """
 
     loss: Literal["spo+", "fenchel-young"] = "spo+"
@@ -84,8 +82,7 @@ class SPOFRSettings(TrainingSettings):
     weighting: Literal["labels", "lists"] = "labels"
     fine_tuning_rate: float | None = Field(default=None, gt=0)
     mix: float | None = Field(default=None, ge=0)
-    guard: float = Field(default=1.0, ge=0)
-    margin: float | None = Field(default=0.0, ge=0)
+    margin: float | None = Field(default=None, ge=0)
 
     @field_validator("warm_up")
     @classmethod
@@ -111,15 +108,15 @@ class SPOFRSettings(TrainingSettings):
 
     @property
     def needed_gain(self) -> float:
-        """Standard errors that the second stage has to gain over a plain warm-up."""
+        """Standard errors that the second stage has to gain over the first."""
         if self.margin is not None:
             return self.margin
-        return 1.0 if self.loss == "spo+" else 0.0
+        return 1.0 if self.loss == "spo+" or self.first_mix else 0.0
 
     @property
     def first_mix(self) -> float:
         """Weight of the loss through the programme in the first stage."""
-        return self.mix if self.mix is not None else 0.0 if self.needed_gain else MIX
+        return self.mix if self.mix is not None else 0.0 if self.margin else MIX
 
     @property
     def link(self) -> Link:
@@ -195,7 +192,7 @@ class SPOFR(ProgrammeEstimator):
         if first == "none":
             return [replace(self._stage(settings.loss, loss, teaching), anew=True)]
         relevance = LOSSES[first].build(teaching, self.discount, settings.weighting == "lists")
-        needed = settings.needed_gain or (settings.guard if settings.first_mix else 0.0)
+        needed = settings.needed_gain
         through = self._stage(settings.loss, loss, teaching, settings.fine_tuning_rate, needed)
         if not settings.first_mix:
             plain = self._stage(f"{first} {WARM_UP}", relevance, lists)

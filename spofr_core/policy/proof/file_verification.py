@@ -40,21 +40,7 @@ def verify_file(
     optimal : bool
         Whether the largest utility within the bounds is asked for, or delta alone. Certificates always state both.
     """
-    if data.each_item:
-        fairness.check_items()
-    if data.score is None:
-        raise DataError("Policies are verified against scores, and this dataset has none; map a score column.")
-    check = partial(
-        verify,
-        scores=data.score,
-        groups=data.groups,
-        fairness=fairness,
-        offsets=data.offsets,
-        group_names=data.group_names,
-        query_ids=data.query_ids,
-        optimal=optimal,
-        allow_relaxed=allow_relaxed,
-    )
+    check = partial(verify, optimal=optimal, allow_relaxed=allow_relaxed)
     table = None
     if Path(path).suffix in (".jsonl", ".json"):
         lines = read_certificates(path)
@@ -62,7 +48,7 @@ def verify_file(
         if table is None and all(isinstance(line, dict) and "rankings" not in line for line in lines):
             raise DataError(f"{path} holds no rankings: give what `spofr repair` wrote, or the Policy page handed out.")
         if table is None:
-            return check(lines)
+            return check(lines, data, fairness)
     policies = Policies.from_frame(read_table(path) if table is None else table, data, fairness)
     held = np.flatnonzero(policies.solution.counts)
     if optimal and len(held):
@@ -71,4 +57,4 @@ def verify_file(
         policies = dataclasses.replace(
             policies, solution=dataclasses.replace(policies.solution, multipliers=multipliers)
         )
-    return check(policies)
+    return check(policies, data, fairness)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from spofr_core.data import RankingDataset
 from spofr_core.data.groups.labels import UNKNOWN, GroupLabels, MissingLabels
 from spofr_core.data.ids import plain
-from spofr_core.data.score_array import refuse_unlike_indexes
+from spofr_core.data.score_array import ranking_scores, refuse_unlike_indexes
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import TOLERANCE, Composition, Discount, Fairness, format_delta
 from spofr_core.policy.policies import Policies
@@ -24,6 +25,7 @@ from spofr_core.policy.proof.certificate import Certificate, read_certificate
 from spofr_core.policy.proof.prefixes import prefix_limits
 from spofr_core.policy.proof.verdicts import NO_POLICY, Verification
 from spofr_core.policy.solvers.score_sizes import checked_scores, require_scale
+from spofr_core.policy.two_ways import call_either
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,23 @@ class _Verdict:
     reasons: str = ""
 
 
+@overload
+def verify(
+    claim: Any,
+    data: RankingDataset,
+    fairness: Fairness,
+    /,
+    *,
+    scores: npt.ArrayLike | pd.Series | pd.DataFrame | None = None,
+    discount: Discount | None = None,
+    constraints: Sequence[LinearConstraint] = (),
+    optimal: bool = True,
+    allow_relaxed: bool = False,
+    tolerance: float = TOLERANCE,
+) -> Verification: ...
+
+
+@overload
 def verify(
     claim: Policy | Policies | Mapping[str, Any] | Sequence[Mapping[str, Any]],
     scores: npt.ArrayLike,
@@ -70,8 +89,11 @@ def verify(
     allow_relaxed: bool = False,
     tolerance: float = TOLERANCE,
     missing: MissingLabels = "error",
-) -> Verification:
-    """Check policies or certificates against scores, groups and the fairness asked for.
+) -> Verification: ...
+
+
+def verify(claim: Any, *lists: Any, **settings: Any) -> Verification:
+    """Check policies or certificates: `verify(claim, data, fairness)`, or against flat scores and groups.
 
     For each list: the lottery is one; every ranking keeps within the quota, if one is asked for; delta is held by the
     exposures that its rankings give; with multipliers, the utility is within the gap of a dual bound computed here from
@@ -80,10 +102,11 @@ def verify(
     Parameters
     ----------
     claim : Policy, Policies, certificate or sequence of certificates
+    data : RankingDataset
+        The caller's own; its scores, or `scores` in any way that `data.with_scores` takes.
     scores, groups : (N,)
-        The caller's own data; `groups` are labels, or codes with `group_names`. Which items have no group, and so no
-        bound, is said here alone. Both are in the order of the lists; where reading moved the rows of a frame,
-        ``data.with_scores(frame.score).score`` and `data.groups` are.
+        The same without a dataset, in the order of the lists; `groups` are labels, or codes with `group_names`. Which
+        items have no group, and so no bound, is said here alone.
     fairness : Fairness
         The caller's own demand.
     offsets : (Q + 1,) int, optional
@@ -116,6 +139,57 @@ def verify(
         When the input cannot be read at all, or certificates name no list, or one list twice. A bad lottery is no
         exception but a verdict.
     """
+    ways = "'verify' takes (claim, data, fairness), or (claim, scores, groups, fairness)"
+    return call_either(_verify_data, _verify_arrays, ways, (claim, *lists), settings)
+
+
+def _verify_data(
+    claim: Any,
+    data: RankingDataset,
+    fairness: Fairness,
+    /,
+    *,
+    scores: npt.ArrayLike | pd.Series | pd.DataFrame | None = None,
+    discount: Discount | None = None,
+    constraints: Sequence[LinearConstraint] = (),
+    optimal: bool = True,
+    allow_relaxed: bool = False,
+    tolerance: float = TOLERANCE,
+) -> Verification:
+    if data.each_item:
+        fairness.check_items()
+    return _verify_arrays(
+        claim,
+        ranking_scores(data, scores),
+        data.groups,
+        fairness,
+        offsets=data.offsets,
+        discount=discount,
+        group_names=data.group_names,
+        query_ids=data.query_ids,
+        constraints=constraints,
+        optimal=optimal,
+        allow_relaxed=allow_relaxed,
+        tolerance=tolerance,
+    )
+
+
+def _verify_arrays(
+    claim: Policy | Policies | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    scores: npt.ArrayLike,
+    groups: GroupLabels,
+    fairness: Fairness,
+    *,
+    offsets: npt.ArrayLike | None = None,
+    discount: Discount | None = None,
+    group_names: Sequence[str] | None = None,
+    query_ids: Sequence[Any] | npt.NDArray[Any] | None = None,
+    constraints: Sequence[LinearConstraint] = (),
+    optimal: bool = True,
+    allow_relaxed: bool = False,
+    tolerance: float = TOLERANCE,
+    missing: MissingLabels = "error",
+) -> Verification:
     Fairness.require(fairness)
     refuse_unlike_indexes(scores=scores, groups=groups)
     codes, names = group_codes(groups, group_names, missing)
