@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pandas as pd
-from quality_cells import ENSEMBLED, PLAIN_LOSSES, WITHIN, cell
+from quality_cells import AT_BEST, ENSEMBLED, PLAIN_LOSSES, WITHIN, cell
 from quality_plan import MAIN, PIECES, Line, as_cells, best_loss
 from quality_tables import at_matched_violation, frame, markdown, paired
 
@@ -72,10 +72,17 @@ class Results:
         return difference_text(paired(self.dcg(dataset, delta, one), self.dcg(dataset, delta, other)))
 
     def beside_penalties(self, dataset: str) -> pd.DataFrame:
-        """Models of a dataset that are compared at the same violation: SPOFR, kept by a margin, and its rivals."""
-        named = {cell("spo+", "network", "listnet"): "spofr"}
-        named |= {name: rival for rival in ("fultr", "deltr") for name in (rival, cell(rival, "network", "its own"))}
-        part = self.models[self.models.dataset == dataset]
+        """Models of a dataset that are compared at the same violation: SPOFR and its rivals at their best.
+
+        Where these were not run, SPOFR kept by a margin, and the rivals with fewer settings to choose from.
+        """
+        part, rivals = self.models[self.models.dataset == dataset], ("fultr", "deltr")
+        named = {cell(rival, "network", AT_BEST): rival for rival in rivals}
+        if part.method.isin(named).any():
+            named[self.best("spofr", dataset, "network")] = "spofr"
+        else:
+            named = {name: rival for rival in rivals for name in (rival, cell(rival, "network", "its own"))}
+            named[cell("spo+", "network", "listnet")] = "spofr"
         return part.assign(method=part.method.map(named)).dropna(subset="method")
 
     def members(self, dataset: str, method: str) -> pd.Series:

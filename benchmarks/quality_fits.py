@@ -40,8 +40,8 @@ def fitted(spec: Method, fairness: Fairness, settings: dict[str, Any], data: Par
 
 
 def all_settings(spec: Method, dataset: str, chosen: dict[str, Any], seed: int) -> dict[str, Any]:
-    """What was chosen, what the dataset asks of a network, and the seed."""
-    return chosen | ({} if spec.by_trees else KNOWN[dataset].settings) | {"seed": seed}
+    """What the dataset asks of a network unless it was chosen, what was chosen, and the seed."""
+    return ({} if spec.by_trees else KNOWN[dataset].settings) | chosen | {"seed": seed}
 
 
 def tune_unit(

@@ -49,7 +49,7 @@ def settings_page() -> str:
 
 
 def settings_of(kind: type[TrainingSettings], known: dict[str, object]) -> str:
-    """The fields of a class of settings beyond those known, with default and meaning."""
+    """The fields of a class of settings beyond those known, or with other defaults, with default and meaning."""
     told = dict(re.findall(r"^- `(\w+)`: .*\n((?:  .*\n?)+)", documented(kind), flags=re.MULTILINE))
     for base in kind.__mro__:
         more = dict(re.findall(r"^- `(\w+)`: .*\n((?:  .*\n?)+)", documented(base), flags=re.MULTILINE))
@@ -58,7 +58,7 @@ def settings_of(kind: type[TrainingSettings], known: dict[str, object]) -> str:
         f"| `{name}` | `{default_text(value)}` | {choices_of(kind, name)}"
         f"{' '.join(told.get(name, '').split()).replace('|', '/')} |"
         for name, value in kind.defaults().items()
-        if name not in known
+        if (name, value) not in known.items()
     ]
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
 

@@ -314,7 +314,8 @@ def _training(source: Loaded) -> dict[str, Any]:
             one.selectbox("Scorer", SCORERS.names, help=about, **kept("scorer", rates))
             about = "Widths of the hidden layers of a network: 64, 32, or halving, or none for a linear scorer."
             two.text_input("Layers", help=about, disabled=scorer != USUAL["scorer"], **kept("hidden"))
-            three.number_input("Lists per step", 1, 10_000, **kept("batch_size"))
+            about = "FULTR takes 16, unless this is changed."
+            three.number_input("Lists per step", 1, 10_000, help=about, **kept("batch_size"))
             one, two, three = st.columns(3, vertical_alignment="bottom")
             about = "Of predict-then-optimise, the plain sort, and the first stage of SPOFR; pairs cannot teach that."
             one.selectbox("Loss", LOSSES.names, format_func=_loss_label, help=about, **kept("loss"))

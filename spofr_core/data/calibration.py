@@ -161,6 +161,41 @@ class IsotonicCalibration(Calibration):
         return {"kind": self.name, "knots": self.knots.tolist(), "values": self.values.tolist()}
 
 
+@dataclass(frozen=True)
+class Scaling(Calibration):
+    """estimate = factor * score: scores are left what they are, in another unit.
+
+    Attributes
+    ----------
+    factor : float
+    """
+
+    factor: float
+
+    name: ClassVar[str] = "scaling"
+
+    @classmethod
+    def fit(cls, scores: npt.ArrayLike, relevance: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Self:
+        """Least squares through the origin."""
+        score, label, _, unit = _checked(scores, relevance)
+        counts = np.ones(len(score)) if weights is None else np.asarray(weights, dtype=np.float64)
+        squares = float(counts @ score**2)
+        return cls(max(float(counts @ (score * label)), 0.0) / squares / unit if squares > 0 else 0.0)
+
+    @property
+    def flat(self) -> bool:
+        """Whether the factor is 0."""
+        return self.factor == 0
+
+    def estimates(self, scores: npt.ArrayLike) -> FloatArray:
+        """The scores in the other unit."""
+        return self.factor * np.asarray(scores, dtype=np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"kind": self.name, "factor": self.factor}
+
+
 CALIBRATIONS: Registry[type[Calibration]] = Registry("calibration", {})
 """Every kind of map by its name."""
 for _kind in (LogisticCalibration, IsotonicCalibration):
@@ -182,6 +217,8 @@ def calibration_from_dict(content: Mapping[str, Any]) -> Calibration:
                 fitted = LogisticCalibration(**{name: float(value) for name, value in numbers.items()})
                 if fitted.slope >= 0 and fitted.top > 0:
                     return fitted
+            if content["kind"] == Scaling.name and numbers["factor"] >= 0:
+                return Scaling(float(numbers["factor"]))
             if content["kind"] == IsotonicCalibration.name and _rises(numbers["knots"], numbers["values"]):
                 return IsotonicCalibration(**numbers)
     except (AttributeError, KeyError, TypeError, ValueError):

@@ -174,6 +174,10 @@ def test_a_number_beside_penalties_is_that_of_the_default_and_of_models_within_t
     for missing in ("toy: spofr - deltr within 0.05", "toy: sorted violation"):
         with pytest.raises(KeyError, match="not run"):
             number(results, missing)
+    lines += [line("fultr/network/at its best", 1, 1.75, penalty=10.0, violation=0.01)]  # no older rival beside it
+    lines += [line("spofr/network/listnet", seed, 2.0, delta=0.0) for seed in (1, 2)]
+    results = Results([{"settings": {}, "mean_violation": 0.0, **each} for each in lines])
+    assert number(results, "toy: spofr - fultr within 0.02") == "+0.2500 (n=1)"
 
 
 def test_the_report_of_the_readme_prints_every_table(capsys):
@@ -199,3 +203,22 @@ def test_a_cell_of_the_study_has_one_configuration_and_each_model_once():
         key = tuple(model[name] for name in ("dataset", "method", "seed", "delta", "penalty"))
         assert key not in seen, key
         seen.add(key)
+
+
+def test_rivals_at_their_best_choose_from_as_many_configurations_as_spofr():
+    from quality_cells import _THREE, METHODS, PLAIN_LOSSES
+
+    ours = len(PLAIN_LOSSES) * len(_THREE["network"])
+    for family in ("pto", "unfair", "deltr", "fultr"):
+        choices = METHODS[f"{family}/network/at its best"].choices
+        assert len({json.dumps(choice, sort_keys=True) for choice in choices}) == ours
+    for older in ("fultr", "fultr/network/its own"):
+        assert METHODS[older].settings == {"sharpen": False, "batch_size": 64, "weight_decay": 0.0}
+
+
+def test_a_setting_that_was_chosen_goes_before_that_of_the_dataset():
+    from quality_cells import METHODS
+    from quality_fits import all_settings
+
+    asked = all_settings(METHODS["deltr/network/at its best"], "adult by sex", {"learning_rate": 1e-4}, 3)
+    assert asked == {"learning_rate": 1e-4, "seed": 3}

@@ -8,7 +8,7 @@ import torch
 
 from spofr_core.errors import ConfigError, DataError
 from spofr_core.fairness import Discount, Fairness
-from spofr_core.learning import FULTR, PlackettLucePolicies
+from spofr_core.learning import FULTR, PlackettLucePolicies, Unfair
 from spofr_core.learning.losses.plackett_luce import reinforce
 from spofr_core.learning.methods.fultr import FULTRSettings, Pairs, PolicyGradient, top_one_entropy
 from tests.learning.toy import lists_of, numeric_gradient, toy_data
@@ -179,3 +179,22 @@ def test_a_strong_penalty_brings_groups_together():
         return abs(exposure[test.groups == 0].mean() - exposure[test.groups == 1].mean())
 
     assert mean_gap(300.0) < 0.4 * mean_gap(0.0)
+
+
+def mean_dcg(model, test):
+    worth = model.policies(test).expectation(Discount().vector(int(test.list_lengths.max())))
+    return float(test.relevance @ worth) / len(test)
+
+
+def test_without_a_penalty_it_is_as_good_as_a_plain_sort_of_the_same_network_in_spite_of_entropy(
+    tmp_path,
+):
+    train, validation, test = toy_data(60), toy_data(40, seed=5), toy_data(200, seed=9)
+    shared = {"learning_rate": 1e-2, "max_steps": 100}
+    plain = mean_dcg(Unfair(**shared).fit(train, validation), test)
+    undecided = {"penalty": 0.0, "entropy": 5.0, "entropy_decay": 1.0, **shared}
+    model = FULTR(**undecided).fit(train, validation)
+    assert mean_dcg(model, test) > 0.97 * plain
+    assert mean_dcg(FULTR(sharpen=False, **undecided).fit(train, validation), test) < 0.9 * plain
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(FULTR.load(tmp_path / "model").estimates(test), 40.0 * model.scores(test))

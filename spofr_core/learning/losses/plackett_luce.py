@@ -51,11 +51,29 @@ class PlackettLucePolicies:
 
     def expectation(self, vector: FloatArray) -> FloatArray:
         """(N,): estimate of the expected vector[position] of every item, for any vector over positions."""
-        return self._moments(vector)[0]
+        return self.expectations(vector)[0]
+
+    def expectations(self, *vectors: FloatArray) -> FloatArray:
+        """(K, N): the same for several vectors at once, from the same rankings."""
+        longest = int(np.diff(self.offsets).max(initial=0))
+        for vector in vectors:
+            if len(vector) < longest:
+                raise DataError(f"The vector has {len(vector)} values but the longest list has {longest} items.")
+        scores, offsets, values = (
+            np.require(array, kind, ["C", "W"])
+            for array, kind in (
+                (self.scores, np.float64),
+                (self.offsets, np.int64),
+                (np.stack([vector[:longest] for vector in vectors], axis=1), np.float64),
+            )
+        )
+        means = np.zeros((len(scores), len(vectors)))
+        _sampled_means(scores, offsets, values, self.samples, np.uint64(self.seed), means)
+        return means.T
 
     def standard_error(self, vector: FloatArray) -> FloatArray:
         """(N,): Monte Carlo standard error of `expectation`."""
-        mean, square = self._moments(vector)
+        mean, square = self.expectations(vector, vector**2)
         variance = np.maximum(square - mean**2, 0.0)
         variance[variance < 1e-12 * square] = 0.0  # what rounding leaves of an item that never moves
         return np.asarray(np.sqrt(variance / (self.samples - 1)))
@@ -79,18 +97,6 @@ class PlackettLucePolicies:
         first = np.arange(queries + 1) * MOST_ORDERS
         weights = np.full(queries * MOST_ORDERS, 1.0 / MOST_ORDERS)
         return Lotteries(rows, starts, first, weights, np.ones(queries, dtype=bool))
-
-    def _moments(self, vector: FloatArray) -> tuple[FloatArray, FloatArray]:
-        longest = int(np.diff(self.offsets).max(initial=0))
-        if len(vector) < longest:
-            raise DataError(f"The vector has {len(vector)} values but the longest list has {longest} items.")
-        scores, offsets, values = (
-            np.require(array, kind, ["C", "W"])
-            for array, kind in ((self.scores, np.float64), (self.offsets, np.int64), (vector, np.float64))
-        )
-        mean, square = np.zeros(len(scores)), np.zeros(len(scores))
-        _sampled_moments(scores, offsets, values, self.samples, np.uint64(self.seed), mean, square)
-        return mean, square
 
 
 @njit(cache=True, nogil=True)
@@ -138,8 +144,8 @@ def _powers(scores: Any, start: Any, n: Any, power: Any, decay: Any) -> None:  #
 
 
 @njit(cache=True, nogil=True)
-def _moments_of_list(
-    q: Any, scores: Any, offsets: Any, vector: Any, samples: Any, seed: Any, mean: Any, square: Any
+def _means_of_list(
+    q: Any, scores: Any, offsets: Any, vectors: Any, samples: Any, seed: Any, means: Any
 ) -> None:  # pragma: no cover
     start, n = offsets[q], offsets[q + 1] - offsets[q]
     power, decay, key, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
@@ -147,8 +153,8 @@ def _moments_of_list(
     for s in range(samples):
         _draw(decay, key, order, n, _stream(seed, q, s))
         for j in range(n):
-            mean[start + order[j]] += vector[j] / samples
-            square[start + order[j]] += vector[j] ** 2 / samples
+            for k in range(vectors.shape[1]):
+                means[start + order[j], k] += vectors[j, k] / samples
 
 
 @njit(parallel=True, cache=True)
@@ -165,11 +171,11 @@ def _sampled_rankings(scores: Any, offsets: Any, samples: Any, seed: Any, rows: 
 
 
 @njit(parallel=True, cache=True)
-def _sampled_moments(
-    scores: Any, offsets: Any, vector: Any, samples: Any, seed: Any, mean: Any, square: Any
+def _sampled_means(
+    scores: Any, offsets: Any, vectors: Any, samples: Any, seed: Any, means: Any
 ) -> None:  # pragma: no cover
     for q in prange(len(offsets) - 1):
-        _moments_of_list(q, scores, offsets, vector, samples, seed, mean, square)
+        _means_of_list(q, scores, offsets, vectors, samples, seed, means)
 
 
 @njit(cache=True, nogil=True)

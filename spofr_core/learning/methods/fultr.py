@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from spofr_core.data import RankingDataset
+from spofr_core.data.calibration import Calibration, Scaling
 from spofr_core.fairness import Discount, Fairness
 from spofr_core.learning.decisions import Decision, PlainSort
 from spofr_core.learning.estimator import Estimator, refuse_fairness
-from spofr_core.learning.lists import Batch, Lists
+from spofr_core.learning.lists import Batch, Lists, merge_repeats
 from spofr_core.learning.losses.plackett_luce import PlackettLucePolicies, reinforce
 from spofr_core.learning.losses.relevance import DirectLoss, State
 from spofr_core.learning.losses.through_programme import RowsOfBatch
 from spofr_core.learning.methods import METHODS, Method
+from spofr_core.learning.scorers import Scorer
 from spofr_core.learning.trainer import Stage
 from spofr_core.learning.training_settings import NetworkSettings
 from spofr_core.learning.validation import Penalty
@@ -24,12 +26,20 @@ from spofr_core.policy.programme import OnInfeasible
 
 FloatArray = NDArray[np.float64]
 
+SHARPENED = (1.0, 6.0, 40.0)
+"""Factors of the scores that validation chooses from: the inverses of the temperatures of the policy."""
+VALIDATION_SAMPLES = 32
+
 
 class FULTRSettings(NetworkSettings):
     """Settings of `FULTR`.
 
     Parameters
     ----------
+    batch_size : int, default 16
+        Lists per step, as in the SPOFR paper: on few people the noise of small batches keeps from learning by heart.
+    weight_decay : float, default 3
+        Decoupled from the gradient (AdamW). What it takes from how decided the policy is, `sharpen` gives back.
     penalty : float, default 1
         Weight lambda of the squared mean disparity.
     samples : int, default 32
@@ -40,15 +50,21 @@ class FULTRSettings(NetworkSettings):
         The weight is multiplied by this whenever validation stalls.
     memory : float, default 0.9
         Of the running mean of the disparities: the weight of the past in each step.
+    sharpen : bool, default True
+        Whether validation also chooses by what the scores are multiplied, 1, 6 or 40: how decided the policy is. False
+        is the published method, whose policy stays as undecided as its training left it.
     evaluation_samples : int, default 256
         Rankings drawn per list for `policies`.
     """
 
+    batch_size: int = Field(default=16, ge=1)
+    weight_decay: float = Field(default=3.0, ge=0)
     penalty: float = Field(default=1.0, ge=0)
     samples: int = Field(default=32, ge=2)
     entropy: float = Field(default=1.0, ge=0)
     entropy_decay: float = Field(default=0.3, ge=0, le=1)
     memory: float = Field(default=0.9, ge=0, lt=1)
+    sharpen: bool = True
     evaluation_samples: int = Field(default=256, ge=256)
 
 
@@ -85,7 +101,7 @@ class FULTR(Estimator):
         """The Plackett-Luce policies, known through samples. They cannot be asked for a `fairness`."""
         refuse_fairness(self, fairness)
         return PlackettLucePolicies(
-            self.scores(data), np.array(data.offsets), self.settings.evaluation_samples, self.settings.seed
+            self.estimates(data), np.array(data.offsets), self.settings.evaluation_samples, self.settings.seed
         )
 
     def _stages(self, lists: Lists) -> list[Stage]:
@@ -94,7 +110,19 @@ class FULTR(Estimator):
         return [self._stage("policy gradient", loss, teaching)]
 
     def _decision(self, lists: Lists) -> Decision:
-        return SampledDecision(lists, self.fairness, self.discount, seed=self.settings.seed)
+        return self._sampled(lists)
+
+    def _sampled(self, lists: Lists) -> SampledDecision:
+        return SampledDecision(lists, self.fairness, self.discount, self.settings, self._penalty(lists))
+
+    def _calibration(self, lists: Lists, scorer: Scorer) -> Calibration:
+        lists = merge_repeats(lists)
+        return Scaling(self._sampled(lists).best(lists.scores(scorer))[0])
+
+    def estimates(self, data: RankingDataset) -> FloatArray:
+        """The scores times the factor that did best on the validation lists."""
+        calibration, scores = self.learned.calibration, self.scores(data)
+        return scores if calibration is None else calibration.estimates(scores)
 
     def _best_worth(self, lists: Lists, decision: Decision) -> FloatArray:
         sort = PlainSort(lists, self.fairness, self.discount)
@@ -224,18 +252,32 @@ class PolicyGradient(DirectLoss):
 
 
 class SampledDecision:
-    """Expectations under Plackett-Luce from a fixed number of samples, for validation."""
+    """Expectations under Plackett-Luce from a fixed number of samples, for validation.
 
-    def __init__(
-        self, lists: Lists, fairness: Fairness, discount: Discount, *, samples: int = 64, seed: int = 0
-    ) -> None:
-        self._offsets, self._samples, self._seed = lists.offsets, samples, seed
+    A policy can be too undecided for the order that it has learned, by its entropy bonus, by weight decay, or because
+    it was stopped early. So it is also tried with its scores times each of `SHARPENED`, and the best is taken.
+    """
+
+    def __init__(self, lists: Lists, fairness: Fairness, discount: Discount, settings: FULTRSettings, penalty: Penalty):
+        self._lists, self._settings, self._penalty = lists, settings, penalty
         self._w, self._v = discount.vector(lists.longest), fairness.position_bias.vector(lists.longest)
+        self._gains = lists.labels.numpy() * np.repeat(lists.weights / lists.weights.sum(), lists.lengths)
 
     def expectations(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Pi w and Pi v, estimated."""
-        policies = PlackettLucePolicies(scores, self._offsets, self._samples, self._seed)
-        return policies.expectation(self._w), policies.expectation(self._v)
+        """Pi w and Pi v, estimated, of the best policy."""
+        return self.best(scores)[1]
+
+    def best(self, scores: FloatArray) -> tuple[float, tuple[FloatArray, FloatArray]]:
+        """The factor with the greatest penalised utility, and Pi w and Pi v for it."""
+        lists, found = self._lists, []
+        for factor in SHARPENED if self._settings.sharpen else (1.0,):
+            policies = PlackettLucePolicies(factor * scores, lists.offsets, VALIDATION_SAMPLES, self._settings.seed)
+            worth, exposure = policies.expectations(self._w, self._v)
+            groups = lists.composition.group_means(exposure, lists.codes, lists.offsets)
+            objective = float(self._gains @ worth) - self._penalty(scores, groups)
+            found.append((objective, factor, (worth, exposure)))
+        _, factor, expectations = max(found, key=lambda each: each[0])
+        return factor, expectations
 
 
 def top_one_entropy(scores: FloatArray, offsets: NDArray[np.int64]) -> tuple[float, FloatArray]:
