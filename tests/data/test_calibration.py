@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from spofr_core.data.calibration import CALIBRATIONS, IsotonicCalibration, LogisticCalibration, calibration_from_dict
+from spofr_core.data.calibration import (
+    CALIBRATIONS,
+    IsotonicCalibration,
+    LogisticCalibration,
+    Scaling,
+    calibration_from_dict,
+)
 from spofr_core.errors import DataError
 
 
@@ -136,3 +142,13 @@ def test_what_cannot_be_calibrated_is_refused(scores, labels, words):
 def test_a_damaged_calibration_is_refused(content):
     with pytest.raises(DataError, match="calibration of the model is damaged"):
         calibration_from_dict(content)
+
+
+def test_scores_in_another_unit_are_that_of_the_labels_in_least_squares_and_never_turned_round():
+    fitted = Scaling.fit([1.0, 2.0, -1.0], [1.0, 5.0, 0.0])
+    assert fitted.factor == pytest.approx(11 / 6)
+    assert calibration_from_dict(fitted.to_dict()) == fitted
+    assert Scaling.fit([1.0, -1.0], [0.0, 1.0]).flat
+    for damaged in ({"kind": "scaling"}, {"kind": "scaling", "factor": -1.0}, {"kind": "scaling", "factor": np.inf}):
+        with pytest.raises(DataError, match="calibration of the model is damaged"):
+            calibration_from_dict(damaged)

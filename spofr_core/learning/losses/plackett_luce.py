@@ -51,7 +51,7 @@ class PlackettLucePolicies:
 
     def expectation(self, vector: FloatArray) -> FloatArray:
         """(N,): estimate of the expected vector[position] of every item, for any vector over positions."""
-        return self.expectations(vector)[0]
+        return np.asarray(self.expectations(vector)[0])
 
     def expectations(self, *vectors: FloatArray) -> FloatArray:
         """(K, N): the same for several vectors at once, from the same rankings."""

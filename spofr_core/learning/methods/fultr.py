@@ -51,8 +51,8 @@ class FULTRSettings(NetworkSettings):
     memory : float, default 0.9
         Of the running mean of the disparities: the weight of the past in each step.
     sharpen : bool, default True
-        Whether validation also chooses by what the scores are multiplied, 1, 6 or 40: how decided the policy is. False
-        is the published method, whose policy stays as undecided as its training left it.
+        Whether validation also chooses by what the scores are multiplied, 1, 6 or 40: how decided the policy is (the
+        training lists do where none are held out). False is the published method: as its training left it.
     evaluation_samples : int, default 256
         Rankings drawn per list for `policies`.
     """
