@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,8 @@ from spofr_core.data.formats.tables import (
 from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.ids import factorize, to_ids
 from spofr_core.data.limits import Limits
-from spofr_core.data.reading.assemble import (
-    NO_ITEM_COLUMN,
-    group_sizes,
-    lonely_group_notes,
-    missing_group_notes,
-)
+from spofr_core.data.part_contents import PartContents
+from spofr_core.data.reading.assemble import NO_ITEM_COLUMN, group_sizes
 from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column, unknown_roles
 from spofr_core.data.reading.grouping import SaidNames, names_in_spec
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks
@@ -65,37 +61,6 @@ ROWS_PER_BATCH = 250_000
 _LOOKED_ROWS = 5000
 MAX_PARTS = 256
 """All parts are open for writing at the same time, and a process may have only so many open files."""
-
-
-@dataclass(frozen=True)
-class PartContents:
-    """What the notes of a folder are made of: counts of a part, and how the times of its queries were read.
-
-    `groups` are the items of each group, nothing where each item is on its own.
-    """
-
-    items: int = 0
-    unknown: int = 0
-    groups: Mapping[str, int] = field(default_factory=dict)
-    excluded: Mapping[str, int] = field(default_factory=dict)
-    time_notes: tuple[str, ...] = ()
-
-    @classmethod
-    def together(cls, parts: Iterable[PartContents]) -> PartContents:
-        """Those of the folder."""
-        groups, excluded, times, items, unknown = Counter[str](), Counter[str](), dict[str, None](), 0, 0
-        for part in parts:
-            groups.update(part.groups)
-            excluded.update(part.excluded)
-            times.update(dict.fromkeys(part.time_notes))
-            items, unknown = items + part.items, unknown + part.unknown
-        return cls(items, unknown, groups, dict(excluded), tuple(times))
-
-    @property
-    def notes(self) -> list[str]:
-        """What reading the folder in one piece would say of these."""
-        missing = missing_group_notes(self.items, self.unknown, self.excluded)
-        return [*missing, *self.time_notes, *lonely_group_notes(self.groups)]
 
 
 @dataclass(frozen=True)

@@ -232,5 +232,5 @@ def test_parts_of_a_folder_know_their_slices(tmp_path):
         seen += len(data)
         assert data.attributes["country"].tolist() == [of_query[query] for query in data.query_ids.tolist()]
         assert data.times.tolist() == [when[query] for query in data.query_ids.tolist()]
-        assert set(part.time_notes(data)) <= {"Column 'when' holds seconds since 1970."}
+        assert set(part.about(data).time_notes) <= {"Column 'when' holds seconds since 1970."}
     assert seen == 40
