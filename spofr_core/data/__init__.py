@@ -11,9 +11,8 @@ from spofr_core.data.groups.each_item import EACH_ITEM
 from spofr_core.data.groups.labels import NO_GROUP, UNKNOWN
 from spofr_core.data.ids import id_texts
 from spofr_core.data.limits import Limits
-from spofr_core.data.part_contents import PartContents
 from spofr_core.data.partition import Part, PartitionedFolder, partition_folder
-from spofr_core.data.reading.assemble import NegativeLabels, NothingLeft
+from spofr_core.data.reading.assemble import NegativeLabels, NothingLeft, PartContents
 from spofr_core.data.reading.columns import check_mapped_twice
 from spofr_core.data.reading.preview import TablePreview, preview_table
 from spofr_core.data.reading.reader import read_dataset

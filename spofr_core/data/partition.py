@@ -34,8 +34,7 @@ from spofr_core.data.formats.tables import (
 from spofr_core.data.group_spec import GroupSpec
 from spofr_core.data.ids import factorize, to_ids
 from spofr_core.data.limits import Limits
-from spofr_core.data.part_contents import PartContents
-from spofr_core.data.reading.assemble import NO_ITEM_COLUMN, group_sizes
+from spofr_core.data.reading.assemble import NO_ITEM_COLUMN, PartContents, group_sizes
 from spofr_core.data.reading.columns import ROLES, guess_columns, missing_column, unknown_roles
 from spofr_core.data.reading.grouping import SaidNames, names_in_spec
 from spofr_core.data.reading.proposals import propose_rank, ranking_looks

@@ -21,11 +21,11 @@ from spofr_core.policy.programme import (
     LinearConstraint,
     OnInfeasible,
     Programme,
+    call_either,
     prepare,
     refuse_quota_beside,
 )
 from spofr_core.policy.solvers.solver import Solver, make_solver
-from spofr_core.policy.two_ways import call_either
 
 
 def fair_policy(

@@ -10,15 +10,17 @@ i-th window of that group.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from spofr_core.config import checked_seed
+from spofr_core.data import RankingDataset
 from spofr_core.data.groups.labels import NO_GROUP, GroupLabels, MissingLabels, codes_of_labels, label_array
 from spofr_core.data.ids import plain
 from spofr_core.errors import ConfigError, DataError, InfeasibleFairness
@@ -39,6 +41,7 @@ from spofr_core.policy.solvers.score_sizes import checked_scores, require_scale
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,3 +378,26 @@ def checked_offsets(offsets: npt.ArrayLike, n_items: int) -> IntArray:
     if places[-1] != n_items:
         raise DataError(f"'offsets' ends at {places[-1]}, but there are {n_items} items.")
     return places
+
+
+def call_either(
+    of_data: Callable[..., Result],
+    of_arrays: Callable[..., Result],
+    ways: str,
+    given: tuple[Any, ...],
+    settings: Mapping[str, Any],
+) -> Result:
+    """Call the one that `given` is meant for: `of_data` where there is a dataset among it.
+
+    Raises
+    ------
+    ConfigError
+        When its parameters are others; `ways` says what may be given.
+    """
+    chosen = of_data if any(isinstance(value, RankingDataset) for value in given) else of_arrays
+    try:
+        inspect.signature(chosen).bind(*given, **settings)
+    except TypeError:
+        seen = ", ".join([*(type(value).__name__ for value in given), *(f"{name}=" for name in settings)])
+        raise ConfigError(f"{ways}, and settings by name; got ({seen}).") from None
+    return chosen(*given, **settings)

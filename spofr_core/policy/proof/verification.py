@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, overload
 
@@ -13,33 +12,18 @@ import pandas as pd
 
 from spofr_core.data import RankingDataset
 from spofr_core.data.groups.labels import UNKNOWN, GroupLabels, MissingLabels
-from spofr_core.data.ids import plain
 from spofr_core.data.score_array import ranking_scores, refuse_unlike_indexes
-from spofr_core.errors import ConfigError, DataError
+from spofr_core.errors import ConfigError
 from spofr_core.fairness import TOLERANCE, Composition, Discount, Fairness, format_delta
 from spofr_core.policy.policies import Policies
 from spofr_core.policy.policy import Policy
-from spofr_core.policy.programme import FloatArray, LinearConstraint, checked_offsets, group_codes
+from spofr_core.policy.programme import FloatArray, LinearConstraint, call_either, checked_offsets, group_codes
 from spofr_core.policy.proof import formulas as proof
-from spofr_core.policy.proof.certificate import Certificate, read_certificate
+from spofr_core.policy.proof.certificate import Certificate
+from spofr_core.policy.proof.claims import Claim, claims_in, claims_of_lists, default_offsets, query_name
 from spofr_core.policy.proof.prefixes import prefix_limits
 from spofr_core.policy.proof.verdicts import NO_POLICY, Verification
 from spofr_core.policy.solvers.score_sizes import checked_scores, require_scale
-from spofr_core.policy.two_ways import call_either
-
-
-@dataclass(frozen=True, eq=False)
-class _Claim:
-    """What is said about one list."""
-
-    rankings: Sequence[Sequence[int]]
-    probabilities: FloatArray
-    discount: Discount | None
-    multipliers: Mapping[str, float] | None
-    constraint_multipliers: Sequence[float]
-    relaxed: float | None
-    query: Any = None
-    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True)
@@ -193,12 +177,12 @@ def _verify_arrays(
     Fairness.require(fairness)
     refuse_unlike_indexes(scores=scores, groups=groups)
     codes, names = group_codes(groups, group_names, missing)
-    claims = list(_claims(claim))
-    places = checked_offsets(_default_offsets(claim, len(codes)) if offsets is None else offsets, len(codes))
+    claims = list(claims_in(claim))
+    places = checked_offsets(default_offsets(claim, len(codes)) if offsets is None else offsets, len(codes))
     values = checked_scores(scores, places)
     fairness.terms(Composition.of(codes, places, names))  # refuses a notion that does not fit these groups
     total = len(places) - 1
-    of_lists = _of_lists(claim, claims, query_ids, total)
+    of_lists = claims_of_lists(claim, claims, query_ids, total)
     if constraints and len(claims) != 1:
         raise ConfigError("Constraints of one's own are for one list at a time.")
     labels = np.array([*names, None], dtype=object)[np.where(codes < 0, len(names), codes)]
@@ -207,7 +191,7 @@ def _verify_arrays(
     for q, said in enumerate(of_lists):
         if said is None:
             if not alone:
-                verdicts.append(_Verdict(_query_name(claim, said, query_ids, q), reasons=NO_POLICY))
+                verdicts.append(_Verdict(query_name(claim, said, query_ids, q), reasons=NO_POLICY))
             continue
         rows = slice(int(places[q]), int(places[q + 1]))
         n = rows.stop - rows.start
@@ -217,7 +201,7 @@ def _verify_arrays(
         case = proof.ListCase(
             values[rows], labels[rows], fairness.position_bias.vector(n), chosen.vector(n), constraints, prefixes
         )
-        name = _query_name(claim, said, query_ids, q)
+        name = query_name(claim, said, query_ids, q)
         require_scale(values[rows], np.array([0, n]), case.v, case.w, [name].__getitem__)
         checker = _Checker(case, fairness, chosen, said, None if query_ids is None else query_ids[q], tolerance)
         verdicts.append(replace(checker.verdict(optimal, allow_relaxed), query=name))
@@ -235,7 +219,7 @@ class _Checker:
         case: proof.ListCase,
         fairness: Fairness,
         discount: Discount,
-        said: _Claim,
+        said: Claim,
         query: Any,
         tolerance: float,
     ) -> None:
@@ -422,111 +406,3 @@ class _Checker:
             for given, found in zip(said, (lower, upper), strict=True):
                 if given != found and not abs(given - found) <= unit:
                     self.false.append(f"the certificate's bound of group {name!r} is {given:.9g}, found is {found:.9g}")
-
-
-def _claims(claim: Any) -> Iterator[_Claim]:
-    if isinstance(claim, Policy):
-        yield _claim_of(claim)
-    elif isinstance(claim, Policies):
-        yield from (_claim_of(policy) for policy in claim)
-    elif isinstance(claim, Mapping):
-        yield _claim_in(claim)
-    elif isinstance(claim, Sequence) and not isinstance(claim, str):
-        yield from (_claim_in(one) for one in claim)
-    else:
-        raise DataError(f"A {type(claim).__name__} is neither a policy nor a certificate, nor a batch of them.")
-
-
-def _claim_of(policy: Policy) -> _Claim:
-    multipliers = policy.multipliers
-    known = all(np.isfinite(value) for value in multipliers.values())
-    return _Claim(
-        rankings=policy.rankings.tolist(),
-        probabilities=np.asarray(policy.probabilities),
-        discount=policy.discount,
-        multipliers=multipliers if known else None,
-        constraint_multipliers=policy.constraint_multipliers,
-        relaxed=policy.relaxed,
-        query=policy.query,
-    )
-
-
-def _claim_in(given: Any) -> _Claim:
-    if not isinstance(given, Mapping):
-        raise DataError(f"A certificate is an object with named fields, not a {type(given).__name__}.")
-    certificate = read_certificate(given)
-    try:
-        discount = Discount.from_dict(certificate.discount)
-    except ConfigError as error:
-        raise DataError(f"The discount of the certificate cannot be read: {error}") from error
-    return _Claim(
-        rankings=certificate.rankings,
-        probabilities=np.array(certificate.probabilities, dtype=np.float64),
-        discount=discount,
-        multipliers=certificate.multipliers,
-        constraint_multipliers=certificate.constraint_multipliers,
-        relaxed=certificate.relaxed,
-        query=certificate.query,
-        certificate=certificate,
-    )
-
-
-def _default_offsets(claim: Any, n_items: int) -> npt.NDArray[np.int64]:
-    if isinstance(claim, Policies):
-        return claim.lists.offsets
-    if isinstance(claim, Sequence) and len(claim) != 1:
-        raise ConfigError("Certificates of several lists need offsets=, the first item of each list and the end.")
-    return np.array([0, n_items], dtype=np.int64)
-
-
-def _of_lists(
-    claim: Any, claims: list[_Claim], query_ids: Sequence[Any] | npt.NDArray[Any] | None, total: int
-) -> list[_Claim | None]:
-    """The claim about each list, None where there is none: by the ids that claims name, or in the order of lists."""
-    batch = isinstance(claim, Policies)
-    if query_ids is not None and not batch and (total > 1 or len(claims) > 1):
-        return _by_query(claims, query_ids)
-    if len(claims) != total:
-        raise DataError(f"There are {len(claims)} policies for {total} lists; give one per list.")
-    return [None if batch and not len(said.rankings) else said for said in claims]
-
-
-def _by_query(claims: list[_Claim], query_ids: Sequence[Any] | npt.NDArray[Any]) -> list[_Claim | None]:
-    """The claim that names each list, as text.
-
-    Raises
-    ------
-    DataError
-        When claims name no query, one that is not in the data, or one that another claim names too.
-    """
-    texts = [str(plain(query)) for query in query_ids]
-    places = {text: q for q, text in enumerate(texts)}
-    if len(places) < len(texts):
-        twice = next(text for text, count in Counter(texts).items() if count > 1)
-        raise DataError(f"Two queries of the data have the same id as text ({twice!r}).")
-    named = [str(plain(said.query)) for said in claims if said.query is not None]
-    unknown = [name for name in named if name not in places]
-    seen = Counter(name for name in named if name in places)
-    repeated = [name for name, count in seen.items() for _ in range(count - 1)]
-    faults = [f"{len(claims) - len(named):,} name none"] if len(named) < len(claims) else []
-    for names, what in ((unknown, "that the data does not have"), (repeated, "that another names")):
-        if names:
-            faults.append(f"{len(names):,} name one {what}, such as {names[0]!r}")
-    if faults:
-        failed = len(claims) - len(seen)
-        raise DataError(
-            f"{failed:,} of {len(claims):,} certificates cannot be matched with a query: {', '.join(faults)}. Give one "
-            "for each query, under its id in the data."
-        )
-    found: list[_Claim | None] = [None] * len(texts)
-    for said in claims:
-        found[places[str(plain(said.query))]] = said
-    return found
-
-
-def _query_name(claim: Any, said: _Claim | None, query_ids: Sequence[Any] | npt.NDArray[Any] | None, q: int) -> Any:
-    if query_ids is not None:
-        return query_ids[q]
-    if isinstance(claim, Policies):
-        return claim.lists.query_name(q)
-    return q if said is None or said.query is None else said.query
