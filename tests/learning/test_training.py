@@ -217,7 +217,7 @@ def test_the_published_recipe_is_that_of_the_papers_table():
 def test_a_logistic_warm_up_is_predict_then_optimise_until_the_programme_takes_over(train, validation):
     options = {"loss": "spo+", "seed": 1, **QUICK}
     first = PredictThenOptimize(FAIRNESS, scorer="logistic", seed=1, **QUICK).fit(train, validation)
-    model = SPOFR(FAIRNESS, warm_up="logistic", mix=0.0, **options).fit(train, validation)
+    model = SPOFR(FAIRNESS, warm_up="logistic", mix=0.0, margin=0.0, **options).fit(train, validation)
     warm = [m["objective"] for m in model.report.history if m["stage"] == "logistic warm-up"]
     assert warm == [m["objective"] for m in first.report.history]
     assert 0 < model.estimates(train).min() < model.estimates(train).max() < 1
@@ -235,18 +235,19 @@ def test_without_a_warm_up_the_loss_of_the_paper_has_no_remedy():
     alone, warm = (SPOFR(FAIRNESS, **options).settings for options in ({"warm_up": "none"}, {}))
     assert (alone.loss, alone.tie_breaker, type(alone.link)) == ("spo+", "random", RawScores)
     assert (warm.loss, warm.first_loss) == ("spo+", "listnet")
-    assert (warm.tie_breaker, type(warm.link), warm.needed_gain, warm.first_mix) == ("scores", ListShares, 0.0, 0.3)
+    assert (warm.tie_breaker, type(warm.link), warm.needed_gain, warm.first_mix) == ("scores", ListShares, 1.0, 0.3)
     assert SPOFR(FAIRNESS, margin=1.0).settings.first_mix == 0.0
     asked = SPOFR(FAIRNESS, ties="random", estimates="scores", margin=0.0).settings
     assert (asked.tie_breaker, type(asked.link), asked.needed_gain) == ("random", RawScores, 0.0)
 
 
 def test_configurations_from_before_the_default_changed_mean_what_they_meant():
-    """They are written out with None where the loss decided."""
-    paper, smoothed = (
-        SPOFRSettings(loss=loss, warm_up=None, margin=None, ties=None, estimates=None)
-        for loss in ("spo+", "fenchel-young")
+    """They are written out with None where the loss decided, and read with a plain warm-up."""
+    paper, after, smoothed = (
+        SPOFRSettings(loss=loss, warm_up=warm_up, margin=None, mix=0.0, ties=None, estimates=None)
+        for loss, warm_up in (("spo+", None), ("spo+", "listnet"), ("fenchel-young", None))
     )
+    assert (after.first_mix, after.needed_gain) == (0.0, 1.0)
     assert (paper.first_loss, paper.tie_breaker, type(paper.link)) == ("none", "random", RawScores)
     assert (smoothed.first_loss, type(smoothed.link), smoothed.needed_gain) == ("listnet", ListShares, 0.0)
 
@@ -254,7 +255,7 @@ def test_configurations_from_before_the_default_changed_mean_what_they_meant():
 def test_a_gain_replaces_the_warm_up_exactly_when_it_is_large_enough(train, validation):
     options = QUICK | {"max_steps": 10, "seed": 2}
     warm = PredictThenOptimize(FAIRNESS, **options).fit(train, validation)
-    tuned = SPOFR(FAIRNESS, mix=0.0, **options).fit(train, validation)
+    tuned = SPOFR(FAIRNESS, mix=0.0, margin=0.0, **options).fit(train, validation)
     assert tuned.report.best_step > warm.report.best_step
 
     def items(model):
