@@ -5,7 +5,8 @@
     DATASET: CELL - CELL @ DELTA in words what it says: "adds", "is behind", or "adds nothing that can be shown"
     DATASET: CELL @ DELTA                 a mean
     every task: CELL - CELL @ DELTA counted  on how many tasks of the table its interval is above 0, below, or neither
-    DATASET: spofr - RIVAL within LEVEL   a paired difference at a mean violation of at most the level
+    DATASET: spofr - RIVAL within LEVEL   what a paired difference at a mean violation of at most the level says
+    DATASET: CELL - CELL at penalty P     the same of methods that a penalty steers; the second may be a plain sort
     DATASET: METHOD violation             the mean violation of a method that nothing steers
 
 "best" as the loss of a cell is the one that tuning preferred; "one of five" is the mean over single members of an
@@ -29,6 +30,7 @@ _ASKED = re.compile(
 )
 _WITHIN = re.compile(r"(?P<dataset>.+): spofr - (?P<rival>fultr|deltr) within (?P<level>[\d.]+)")
 _COUNTED = re.compile(r"every task: (?P<one>\S+) - (?P<other>\S+) @ (?P<delta>[\d.]+) counted")
+_PENALISED = re.compile(r"(?P<dataset>.+): (?P<one>.+?) - (?P<other>.+) at penalty (?P<penalty>[\d.]+)")
 _VIOLATION = re.compile(r"(?P<dataset>.+): (?P<method>\S+) violation")
 ONE_OF_FIVE = "one of five"
 
@@ -43,7 +45,14 @@ def number(results: Results, asked: str) -> str:
     """
     if found := _WITHIN.fullmatch(asked):
         picks = within_violation(results.beside_penalties(found["dataset"]), float(found["level"]))
-        return _said(paired(picks["spofr"], picks[found["rival"]]), asked)
+        difference, rival = paired(picks["spofr"], picks[found["rival"]]), found["rival"].upper()
+        if len(picks["spofr"]) and picks[found["rival"]].empty:
+            return f"gets there and {rival} does not"
+        told = _said(difference, asked)
+        if difference[0] - difference[1] > 0:
+            return f"is ahead of {rival} by {told}"
+        verb = "is behind" if difference[0] + difference[1] < 0 else "shows no difference from"
+        return f"{verb} {rival} ({told.replace(' (', ', ').removesuffix(')')})"
     if found := _COUNTED.fullmatch(asked):
         delta = float(found["delta"])
         signs = [
@@ -62,6 +71,11 @@ def number(results: Results, asked: str) -> str:
         if own.empty:
             raise KeyError(f"not run: {asked!r}")
         return f"{own.mean_violation.mean():.3f}"
+    if found := _PENALISED.fullmatch(asked):
+        models = results.models[results.models.dataset == found["dataset"]]
+        models = models[models.penalty.isna() | (models.penalty == float(found["penalty"]))]
+        one, other = (models[models.method == found[side]].set_index("seed").test_dcg for side in ("one", "other"))
+        return _said(paired(one, other), asked)
     found = _ASKED.fullmatch(asked)
     if found is None:
         raise KeyError(f"not a question about the study: {asked!r}")

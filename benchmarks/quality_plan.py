@@ -63,25 +63,28 @@ _ON_TREES = (TREES, THROUGH_TREES, SMOOTHED_TREES)
 _CURVE = (LISTNET, IN_GROUPS, TREES, THROUGH_TREES)
 _SMALL = f"{MAIN}, 2,000 lists"
 _ALL_DELTAS = (0.0, 0.005, 0.01, 0.02)
+_BESIDE_PENALTIES = (0.0, 0.01, 0.02, 0.03, 0.05)
 PIECES = {
     f"through, {name}": Piece(*what, seeds=FRESH)
     for name, what in {
-        "german-credit": ("german-credit", (NETWORK, THROUGH_NETWORK)),
-        "mslr-2": ("mslr-2", (NETWORK, THROUGH_NETWORK)),
-        "mslr-5": ("mslr-5", (NETWORK, THROUGH_NETWORK)),
-        "hiring": ("hiring", (NETWORK, THROUGH_NETWORK)),
+        "german-credit": ("german-credit", (NETWORK, THROUGH_NETWORK), _BESIDE_PENALTIES),
+        "mslr-2": ("mslr-2", (NETWORK, THROUGH_NETWORK), _BESIDE_PENALTIES),
+        "mslr-5": ("mslr-5", (NETWORK, THROUGH_NETWORK), _BESIDE_PENALTIES),
+        "hiring": ("hiring", (NETWORK, THROUGH_NETWORK), _BESIDE_PENALTIES),
         "work only": (MAIN, (LISTNET, THROUGH), _ALL_DELTAS),
         "marital status": ("adult by marital status", (LISTNET, THROUGH)),
         "linear scorer": (f"{MAIN}, linear scorer", (LISTNET, THROUGH), (0.0, 0.02), MAIN),
         "all features": ("adult by sex", (NETWORK, THROUGH_NETWORK)),
         "race": ("adult by race", (NETWORK, THROUGH_NETWORK), (0.0,)),
-        "2,000 lists": (_SMALL, (LISTNET, THROUGH), (0.0,), MAIN),
+        "2,000 lists": (_SMALL, (LISTNET, THROUGH), _BESIDE_PENALTIES, MAIN),
         "500 lists": (f"{MAIN}, 500 lists", (LISTNET, THROUGH), (0.0,), MAIN),
         "lists of 50": (f"{MAIN}, lists of 50", (LISTNET, THROUGH), (0.0,), MAIN),
         "lists of 100": (f"{MAIN}, lists of 100", (LISTNET, THROUGH), (0.0,), MAIN),
         "trees": (MAIN, (TREES, cell("spofr", "trees", BEST)), (0.0,)),
         "within groups": (MAIN, (IN_GROUPS, THROUGH_IN_GROUPS), (0.0,)),
         "five seeds": (_SMALL, (LISTNET, THROUGH), (0.0,), MAIN, True),
+        "work only, beside the better loss": (MAIN, (NETWORK,), (0.0,)),
+        "marital status, beside the better loss": ("adult by marital status", (NETWORK,), (0.0,)),
     }.items()
 } | {
     "german-credit": Piece("german-credit", (TREES, THROUGH_TREES, IN_GROUPS), (0.0,)),
