@@ -189,6 +189,11 @@ def test_an_address_without_a_scheduler_is_told_within_ten_seconds(address):
         make_executor(scheduler=address)
 
 
+def test_a_scheduler_with_tls_and_no_certificates_is_told():
+    with pytest.raises(ConfigError, match=r"The scheduler at 'tls://127.0.0.1:9' wants TLS, .* distributed.comm.tls"):
+        make_executor(scheduler="tls://127.0.0.1:9")
+
+
 def test_a_scheduler_without_workers_is_told():
     from distributed import LocalCluster
 

@@ -20,6 +20,7 @@ import dask.config
 from cachetools import LRUCache
 from distributed import Client, Event, KilledWorker, LocalCluster, get_worker
 from distributed.comm.addressing import get_address_host_port
+from distributed.security import Security
 
 from spofr_core.errors import ConfigError, WorkFailed
 from spofr_core.experiments.executors.protocol import (
@@ -310,6 +311,11 @@ def do_task(work: Work, task: Task, data: Any, name: str) -> Outcome | None:
 
 def _connect(address: str) -> Client:
     """A client of the scheduler, whose workers are there and run this version."""
+    if address.startswith("tls://") and Security().get_connection_args("client").get("ssl_context") is None:
+        raise ConfigError(
+            f"The scheduler at {address!r} wants TLS, and Dask has no certificates here: name them under "
+            "distributed.comm.tls in its configuration."
+        )
     try:
         get_address_host_port(address)  # of what is no address a client is left half made, and complains when it goes
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
