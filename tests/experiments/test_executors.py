@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -131,11 +130,9 @@ def test_work_that_cannot_be_sent_is_refused_in_a_sentence(pool):
 
 
 def test_stop_cancels_what_is_under_way(executor, tmp_path):
-    tasks = [Task(str(n), {"name": f"n{n}", "folder": str(tmp_path), "seconds": 60}) for n in range(4)]
-    started = time.monotonic()
-    outcomes = list(executor.outcomes(works.slow, tasks, stop=lambda: any(tmp_path.iterdir())))
-    assert outcomes == []
-    assert time.monotonic() - started < 30
+    # Longer than a test may take: what is not cancelled is not waited for either.
+    tasks = [Task(str(n), {"name": f"n{n}", "folder": str(tmp_path), "seconds": 3600}) for n in range(4)]
+    assert list(executor.outcomes(works.slow, tasks, stop=lambda: any(tmp_path.iterdir()))) == []
     # The next call finds free workers.
     assert list(executor.map(works.square, [3])) == [9]
 
